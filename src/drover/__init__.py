@@ -1,0 +1,1 @@
+"""drover: a network of continuous queries in one Spark application, placed by measured load."""

@@ -1,0 +1,78 @@
+"""What can go wrong, in words a person can act on.
+
+Rule 1: every error drover raises on purpose is a DroverError; a shell prints it without a traceback.
+Rule 2: a fault names the field, the value found there, the rule it breaks and the way out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+SHOWN = 80  # characters of an offending value that an error repeats; the rest is cut
+
+
+def shorten(value: object) -> str:
+    """Return `value` as an error shows it: quoted if it is text, cut if it is long."""
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}... ({len(text)} characters)"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong with an input.
+
+    `path` leads to the field, e.g. ("operators", "busy", "where"); `line` (from 1) is known for files only.
+    """
+
+    path: tuple[str | int, ...]
+    value: str  # as found, already shortened
+    rule: str
+    way_out: str
+    line: int | None = None
+
+    @property
+    def field(self) -> str:
+        """The path in one word, e.g. `operators.busy.where`."""
+        return ".".join(str(step) for step in self.path)
+
+    def __str__(self) -> str:
+        where = f"line {self.line}: " if self.line is not None else ""
+        return f"{where}{self.field} is {self.value}, but {self.rule}. {self.way_out}"
+
+
+class DroverError(Exception):
+    """Anything that is wrong with what drover was given, as opposed to a defect in drover."""
+
+
+class ExpressionError(DroverError):
+    """A SQL expression, type or duration that drover does not take."""
+
+    def __init__(self, found: str, rule: str, way_out: str) -> None:
+        super().__init__(f"{shorten(found)}: {rule}. {way_out}")
+        self.found = found
+        self.rule = rule
+        self.way_out = way_out
+
+    def __reduce__(self) -> tuple[type[ExpressionError], tuple[str, str, str]]:
+        return (type(self), (self.found, self.rule, self.way_out))
+
+
+class FaultsError(DroverError):
+    """Several faults at once, each on a line of its own."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        self.faults = tuple(faults)
+        count = "1 fault" if len(self.faults) == 1 else f"{len(self.faults)} faults"
+        super().__init__("\n".join([count, *(f"  {fault}" for fault in self.faults)]))
+
+    def __reduce__(self) -> tuple[type[FaultsError], tuple[tuple[Fault, ...]]]:
+        return (type(self), (self.faults,))
+
+
+class NetworkError(FaultsError):
+    """A query network that breaks a rule of the model."""
+
+
+class FileError(FaultsError):
+    """A network file that cannot be read as one."""

@@ -1,0 +1,1 @@
+"""The query network: its model, its builder, its expressions and its files."""
