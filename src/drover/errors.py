@@ -7,7 +7,7 @@ Rule 2: a fault names the field, the value found there, the rule it breaks and t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 SHOWN = 80  # characters of an offending value that an error repeats; the rest is cut
 
@@ -35,6 +35,10 @@ class Fault:
     def field(self) -> str:
         """The path in one word, e.g. `operators.busy.where`."""
         return ".".join(str(step) for step in self.path)
+
+    def under(self, *prefix: str | int) -> Fault:
+        """Return the same fault with `prefix` before its path."""
+        return replace(self, path=(*prefix, *self.path))
 
     def __str__(self) -> str:
         where = f"line {self.line}: " if self.line is not None else ""

@@ -1,0 +1,224 @@
+"""The fluent builder: a network written as Python, stream by stream.
+
+Rule 1: the builder only collects; every rule is checked once, by `build`.
+Rule 2: whatever can be said here can be said in a file, in the same words (see `files`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from drover.network.durations import parse_duration
+from drover.network.functions import AnyFunction, Span, columns_of, declaration_of, path_of
+from drover.network.model import Network
+from drover.network.operators import (
+    Aggregate,
+    Filter,
+    Join,
+    Map,
+    Named,
+    Operator,
+    Switch,
+    Synthetic,
+    Table,
+    TableRead,
+    TableWrite,
+    Union,
+    UserDefined,
+    parse_key,
+)
+from drover.network.parts import Source
+from drover.network.types import DataType
+
+
+def _names(names: str | Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _named(columns: Mapping[str, str]) -> tuple[Named, ...]:
+    return tuple(Named(name, text) for name, text in columns.items())
+
+
+@dataclass(slots=True)
+class Builder:
+    """A network in the making; start with `source`, end with `build`."""
+
+    name: str
+    _sources: list[Source] = field(default_factory=list)
+    _operators: list[Operator] = field(default_factory=list)
+    _outputs: list[str] = field(default_factory=list)
+    _tables: list[Table] = field(default_factory=list)
+
+    def source(
+        self, name: str, columns: Mapping[str, str | DataType], *, time: str | None = None, lateness: Span = "0 s"
+    ) -> Stream:
+        """Add a source with its columns and types, event-time column and allowed lateness."""
+        self._sources.append(Source(name, columns_of(columns), time, parse_duration(lateness)))
+        return Stream(self, name)
+
+    def table(self, name: str, columns: Mapping[str, str | DataType], *, key: str | Sequence[str]) -> str:
+        """Add a relational table; the name that comes back goes into `read_table` and `write_table`."""
+        self._tables.append(Table(name, columns_of(columns), _names(key)))
+        return name
+
+    def add(self, operator: Operator) -> Stream:
+        """Add an operator made by hand; returns its stream (of a switch: use `stream`)."""
+        self._operators.append(operator)
+        return Stream(self, operator.name)
+
+    def stream(self, name: str) -> Stream:
+        """Return the stream of that name, whoever makes it."""
+        return Stream(self, name)
+
+    def output(self, stream: Stream) -> Stream:
+        """Give a stream out, to be sent to sinks."""
+        self._outputs.append(stream.name)
+        return stream
+
+    def build(self) -> Network:
+        """Return the network; NetworkError lists every fault."""
+        return Network(
+            self.name, tuple(self._sources), tuple(self._operators), tuple(self._outputs), tuple(self._tables)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A stream of a network in the making; every method adds an operator that reads it and returns what it makes."""
+
+    builder: Builder
+    name: str
+
+    def filter(self, name: str, where: str, *, sticky: bool | None = None) -> Stream:
+        """Keep the rows for which the SQL predicate `where` is true."""
+        return self.builder.add(Filter(name=name, input=self.name, where=where, sticky=sticky))
+
+    def switch(
+        self, name: str, cases: Mapping[str, str], *, rest: str | None = None, sticky: bool | None = None
+    ) -> dict[str, Stream]:
+        """Split the rows: the first case whose predicate is true gets a row, else `rest`. Returns branch -> stream."""
+        operator = Switch(name=name, input=self.name, cases=_named(cases), rest=rest, sticky=sticky)
+        self.builder.add(operator)
+        return {branch: Stream(self.builder, f"{name}.{branch}") for branch in operator.branches}
+
+    def map(self, name: str, select: Mapping[str, str], *, sticky: bool | None = None) -> Stream:
+        """Make exactly the columns in `select`: name -> SQL expression."""
+        return self.builder.add(Map(name=name, input=self.name, select=_named(select), sticky=sticky))
+
+    def extend(self, name: str, select: Mapping[str, str], *, sticky: bool | None = None) -> Stream:
+        """Keep all columns and add (or replace) those in `select`."""
+        return self.builder.add(Map(name=name, input=self.name, select=_named(select), extend=True, sticky=sticky))
+
+    def union(self, name: str, *others: Stream, sticky: bool | None = None) -> Stream:
+        """Merge with other streams of the same columns."""
+        streams = (self.name, *(other.name for other in others))
+        return self.builder.add(Union(name=name, streams=streams, sticky=sticky))
+
+    def aggregate(
+        self,
+        name: str,
+        compute: Mapping[str, str],
+        *,
+        size: Span,
+        advance: Span | None = None,
+        group_by: str | Sequence[str] = (),
+        timeout: Span | None = None,
+        sticky: bool | None = None,
+    ) -> Stream:
+        """Aggregate over event-time windows: `compute` is column -> aggregate, such as `{"n": "count(*)"}`."""
+        return self.builder.add(
+            Aggregate(
+                name=name,
+                input=self.name,
+                size=parse_duration(size),
+                advance=parse_duration(size if advance is None else advance),
+                compute=_named(compute),
+                group_by=_names(group_by),
+                timeout=None if timeout is None else parse_duration(timeout),
+                sticky=sticky,
+            )
+        )
+
+    def join(
+        self,
+        name: str,
+        other: Stream,
+        *,
+        within: Span | tuple[Span, Span],
+        on: str | Sequence[str] = (),
+        where: str | None = None,
+        select: Mapping[str, str] | None = None,
+        sticky: bool | None = None,
+    ) -> Stream:
+        """Pair rows with those of `other`: `within` is how long left (and right) rows wait, `on` lists `x` or `x = y`."""
+        left_window, right_window = within if isinstance(within, tuple) else (within, within)
+        return self.builder.add(
+            Join(
+                name=name,
+                left=self.name,
+                right=other.name,
+                left_window=parse_duration(left_window),
+                right_window=parse_duration(right_window),
+                on=tuple(parse_key(text) for text in _names(on)),
+                where=where,
+                select=_named(select or {}),
+                sticky=sticky,
+            )
+        )
+
+    def read_table(
+        self,
+        name: str,
+        table: str,
+        *,
+        on: str | Sequence[str],
+        columns: str | Sequence[str],
+        drop_unmatched: bool = False,
+        sticky: bool | None = None,
+    ) -> Stream:
+        """Add columns of the table's row with the same key; `on` lists `x` or `stream column = table column`."""
+        return self.builder.add(
+            TableRead(
+                name=name,
+                input=self.name,
+                from_table=table,
+                on=tuple(parse_key(text) for text in _names(on)),
+                columns=_names(columns),
+                drop_unmatched=drop_unmatched,
+                sticky=sticky,
+            )
+        )
+
+    def write_table(self, name: str, table: str, *, sticky: bool | None = None) -> None:
+        """Keep the latest row per key in the table."""
+        self.builder.add(TableWrite(name=name, input=self.name, into=table, sticky=sticky))
+
+    def apply(self, name: str, marked: AnyFunction, *, sticky: bool | None = None) -> Stream:
+        """Call a function marked with `drover.function` on the rows."""
+        says = declaration_of(marked)
+        return self.builder.add(
+            UserDefined(
+                name=name,
+                input=self.name,
+                function=path_of(marked),
+                columns=says.columns,
+                time=says.time,
+                keeps_state=says.keeps_state,
+                cost=says.cost,
+                frame=says.frame,
+                sticky=sticky,
+            )
+        )
+
+    def synthetic(
+        self, name: str, *, cost: float, selectivity: float = 1.0, seed: int = 0, sticky: bool | None = None
+    ) -> Stream:
+        """Burn `cost` seconds per tuple and pass `selectivity` tuples for each, for experiments."""
+        return self.builder.add(
+            Synthetic(name=name, input=self.name, cost=cost, selectivity=selectivity, seed=seed, sticky=sticky)
+        )
+
+    def output(self) -> Stream:
+        """Give this stream out, to be sent to sinks."""
+        return self.builder.output(self)

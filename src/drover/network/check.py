@@ -1,0 +1,190 @@
+"""The rules of a network: names, references, no cycles, types, nothing unread.
+
+Rule 1: every fault is reported, in the order of the network, and none is the mere echo of another.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from drover.errors import Fault
+from drover.network.operators import Operator, Switch, TableRead, Union
+from drover.network.parts import Parts, source_faults, table_faults
+from drover.network.schema import NAME, NAME_RULE, Schema, known
+
+# Where an operator names its input streams and its table, by field; the rest say `input`.
+STREAM_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {"join": ("left", "right")}
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """Streams with their schemas (None where a fault hides it), operators in topological order, and all faults."""
+
+    streams: Mapping[str, Schema | None]
+    order: tuple[Operator, ...]
+    faults: tuple[Fault, ...]
+
+
+def examine(parts: Parts) -> Examined:
+    """Check every rule and work out every schema."""
+    faults = [*_name_faults(parts), *_own_faults(parts)]
+    producers = _producers(parts)
+    faults += _reference_faults(parts, producers)
+    order = _topological(parts.operators, producers)
+    if len(order) < len(parts.operators):
+        faults += _cycle_faults(parts.operators, order, producers)
+    streams = _derive_all(parts, order, faults)
+    faults += _reading_faults(parts, producers)
+    return Examined(streams, order, tuple(dict.fromkeys(faults)))
+
+
+def input_field(operator: Operator, index: int) -> tuple[str | int, ...]:
+    """Return the path, within the operator, of the field that names input `index`."""
+    if isinstance(operator, Union):
+        return ("inputs", index)
+    return (STREAM_FIELDS.get(operator.kind, ("input",))[index],)
+
+
+def _name_faults(parts: Parts) -> Iterator[Fault]:
+    if not NAME.fullmatch(parts.name):
+        yield Fault(("name",), repr(parts.name), NAME_RULE, "Rename the network.")
+    streams = [("sources", source.name) for source in parts.sources]
+    streams += [("operators", operator.name) for operator in parts.operators]
+    for group in (streams, [("tables", table.name) for table in parts.tables]):
+        seen: dict[str, str] = {}
+        for section, name in group:
+            if not NAME.fullmatch(name):
+                yield Fault((section, name), repr(name), NAME_RULE, "Rename it.")
+            if name in seen:
+                rule = f"there is another of that name among the {seen[name]}"
+                yield Fault((section, name), repr(name), rule, "Rename one of the two.")
+            seen.setdefault(name, section)
+
+
+def _own_faults(parts: Parts) -> Iterator[Fault]:
+    if not parts.sources:
+        yield Fault(("sources",), "empty", "a network has at least one source", "Add a source.")
+    for source in parts.sources:
+        yield from (fault.under("sources", source.name) for fault in source_faults(source))
+    for table in parts.tables:
+        yield from (fault.under("tables", table.name) for fault in table_faults(table))
+    for operator in parts.operators:
+        yield from (fault.under("operators", operator.name) for fault in operator.own_faults())
+
+
+def _producers(parts: Parts) -> dict[str, Operator | None]:
+    """Return who makes each stream (None: a source). The first wins where a name is taken twice."""
+    producers: dict[str, Operator | None] = {source.name: None for source in parts.sources}
+    for operator in parts.operators:
+        for stream in operator.outputs:
+            producers.setdefault(stream, operator)
+    return producers
+
+
+def _reference_faults(parts: Parts, producers: Mapping[str, Operator | None]) -> Iterator[Fault]:
+    tables = {table.name for table in parts.tables}
+    for operator in parts.operators:
+        for index, stream in enumerate(operator.inputs):
+            if stream not in producers:
+                yield _unknown(("operators", operator.name, *input_field(operator, index)), stream, "stream", producers)
+        if operator.table is not None and operator.table not in tables:
+            field = "from" if isinstance(operator, TableRead) else "into"
+            yield _unknown(("operators", operator.name, field), operator.table, "table", dict.fromkeys(tables))
+    for index, stream in enumerate(parts.outputs):
+        if stream not in producers:
+            yield _unknown(("outputs", index), stream, "stream", producers)
+        elif stream in parts.outputs[:index]:
+            yield Fault(("outputs", index), repr(stream), "a stream is listed once", "Leave it out here.")
+
+
+def _unknown(path: tuple[str | int, ...], name: str, what: str, names: Mapping[str, object]) -> Fault:
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f"Did you mean {near[0]}? " if near else ""
+    if switch := [stream for stream in names if stream.startswith(f"{name}.")]:
+        hint = f"It is a switch: name one of its streams, {known(switch)}. "
+        return Fault(path, repr(name), f"there is no such {what}", hint.strip())
+    return Fault(path, repr(name), f"there is no such {what}", f"{hint}Known: {known(sorted(names))}.")
+
+
+def _topological(operators: tuple[Operator, ...], producers: Mapping[str, Operator | None]) -> tuple[Operator, ...]:
+    """Return operators so that each comes after those it reads from; those on or behind a cycle are left out.
+
+    Declared order decides among the free ones, so that equal networks have equal orders.
+    """
+    position = {id(operator): index for index, operator in enumerate(operators)}
+    waits: list[int] = []
+    followers: list[list[int]] = [[] for _ in operators]
+    for index, operator in enumerate(operators):
+        before = {position[id(made)] for stream in operator.inputs if (made := producers.get(stream)) is not None}
+        waits.append(len(before))
+        for other in before:
+            followers[other].append(index)
+    free = deque(index for index, count in enumerate(waits) if count == 0)
+    order = []
+    while free:
+        index = free.popleft()
+        order.append(operators[index])
+        for follower in followers[index]:
+            waits[follower] -= 1
+            if waits[follower] == 0:
+                free.append(follower)
+    return tuple(order)
+
+
+def _cycle_faults(
+    operators: tuple[Operator, ...], order: tuple[Operator, ...], producers: Mapping[str, Operator | None]
+) -> Iterator[Fault]:
+    """Yield one fault per cycle: walk backwards from each operator that could not be ordered until one repeats."""
+    placed = {id(operator) for operator in order}
+    known_cyclic: set[int] = set()
+    for start in operators:
+        walk: dict[int, Operator] = {}
+        step: Operator | None = start
+        while step is not None and id(step) not in walk and id(step) not in placed | known_cyclic:
+            walk[id(step)] = step
+            behind = (producers.get(stream) for stream in step.inputs)
+            step = next((made for made in behind if made is not None and id(made) not in placed), None)
+        if step is not None and id(step) in walk:
+            names = [operator.name for operator in walk.values()]
+            cycle = names[names.index(step.name) :][::-1]
+            path = " -> ".join((*cycle, cycle[0]))
+            rule = f"a network has no cycles and here is {path}"
+            yield Fault(("operators", cycle[0]), "part of a cycle", rule, "Cut it at one of these operators.")
+        known_cyclic |= set(walk)
+
+
+def _derive_all(parts: Parts, order: tuple[Operator, ...], faults: list[Fault]) -> dict[str, Schema | None]:
+    """Return the schema of every stream, adding faults; what hangs on a faulty stream is not checked further."""
+    tables = {table.name: table for table in parts.tables if not any(table_faults(table))}
+    streams: dict[str, Schema | None] = {}
+    for source in parts.sources:
+        streams.setdefault(source.name, None if any(source_faults(source)) else source.schema)
+    for operator in order:
+        inputs = tuple(schema for stream in operator.inputs if (schema := streams.get(stream)) is not None)
+        hidden = len(inputs) < len(operator.inputs) or (operator.table is not None and operator.table not in tables)
+        schemas: tuple[Schema | None, ...] = (None,) * len(operator.outputs)
+        if not hidden and inputs:
+            derived = operator.derive(inputs, tables)
+            faults += (fault.under("operators", operator.name) for fault in derived.faults)
+            schemas = derived.schemas
+        for stream, schema in zip(operator.outputs, schemas, strict=True):
+            streams.setdefault(stream, schema)
+    return streams
+
+
+def _reading_faults(parts: Parts, producers: Mapping[str, Operator | None]) -> Iterator[Fault]:
+    """Yield a fault for every stream that nobody reads, and for a network that gives out nothing."""
+    read = {stream for operator in parts.operators for stream in operator.inputs} | set(parts.outputs)
+    for stream, producer in producers.items():
+        if stream in read:
+            continue
+        path: tuple[str | int, ...] = ("sources", stream) if producer is None else ("operators", producer.name)
+        if isinstance(producer, Switch):
+            path = (*path, "cases", stream.partition(".")[2])
+        yield Fault(path, repr(stream), "every stream is read and this one is not", "Add it to outputs, or remove it.")
+    if not parts.outputs and not any(not operator.outputs for operator in parts.operators):
+        yield Fault(("outputs",), "empty", "a network gives out a stream or writes a table", "List a stream.")

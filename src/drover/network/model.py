@@ -1,0 +1,77 @@
+"""The query network: sources, operators and outputs, checked when it is made and frozen from then on.
+
+Rule 1: a Network that exists is sound; whoever holds one never checks it again.
+Rule 2: a network is equal to another if it says the same in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from drover.errors import NetworkError
+from drover.network.check import examine
+from drover.network.operators import Operator, Table
+from drover.network.parts import Parts, Source
+from drover.network.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A directed acyclic graph of streams and operators.
+
+    `outputs` names the streams that leave the network, towards sinks. The other fields follow from these:
+    `streams` has the schema of every stream, `order` the operators in topological order (ties as declared), `readers`
+    the operators that read each stream.
+    """
+
+    name: str
+    sources: tuple[Source, ...]
+    operators: tuple[Operator, ...]
+    outputs: tuple[str, ...]
+    tables: tuple[Table, ...] = ()
+    streams: Mapping[str, Schema] = field(init=False, repr=False, compare=False)
+    order: tuple[Operator, ...] = field(init=False, repr=False, compare=False)
+    readers: Mapping[str, tuple[Operator, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse an unsound network with all its faults at once."""
+        examined = examine(Parts(self.name, self.sources, self.operators, self.outputs, self.tables))
+        if examined.faults:
+            raise NetworkError(examined.faults)
+        readers: dict[str, tuple[Operator, ...]] = {stream: () for stream in examined.streams}
+        for operator in self.operators:
+            for stream in dict.fromkeys(operator.inputs):
+                readers[stream] += (operator,)
+        schemas = {name: schema for name, schema in examined.streams.items() if schema is not None}
+        object.__setattr__(self, "streams", MappingProxyType(schemas))
+        object.__setattr__(self, "order", examined.order)
+        object.__setattr__(self, "readers", MappingProxyType(readers))
+
+    def __reduce__(self) -> tuple[type[Network], tuple[object, ...]]:
+        """Pickle what was said; what follows from it is worked out again."""
+        return (Network, (self.name, self.sources, self.operators, self.outputs, self.tables))
+
+    def operator(self, name: str) -> Operator:
+        """Return the operator of that name; KeyError if there is none."""
+        for operator in self.operators:
+            if operator.name == name:
+                return operator
+        raise KeyError(name)
+
+    def roots(self) -> Mapping[str, frozenset[str]]:
+        """Return, for every stream, the sources its rows come from: its watermark is the least of theirs."""
+        roots = {source.name: frozenset((source.name,)) for source in self.sources}
+        for operator in self.order:
+            reached = frozenset[str]().union(*(roots[stream] for stream in operator.inputs))
+            roots |= dict.fromkeys(operator.outputs, reached)
+        return roots
+
+    def units(self) -> tuple[tuple[Operator, ...], ...]:
+        """Return the operators in the groups that can only be placed together: those that share a table."""
+        groups: dict[tuple[str, str], tuple[Operator, ...]] = {}
+        for operator in self.operators:
+            key = ("operator", operator.name) if operator.table is None else ("table", operator.table)
+            groups[key] = (*groups.get(key, ()), operator)
+        return tuple(groups.values())

@@ -1,0 +1,96 @@
+"""Aggregate: one row per group and event-time window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from drover.errors import ExpressionError, Fault
+from drover.network.durations import Micros
+from drover.network.expressions import parse_aggregate
+from drover.network.operators.base import (
+    Derived,
+    Named,
+    Operator,
+    Table,
+    expression_fault,
+    missing_column,
+    name_faults,
+    need_time,
+    span_fault,
+)
+from drover.network.schema import Column, Schema
+from drover.network.types import TIMESTAMP
+
+# The event time of a result is the last instant of its window, as Spark's window_time() has it: the result of
+# [59 s, 60 s) then falls into the minute that ends at 60 s, and is never late for a window after it.
+WINDOW_START: Final = "window_start"
+WINDOW_END: Final = "window_end"  # exclusive
+WINDOW_TIME: Final = "window_time"  # window_end - 1 us
+WINDOW_COLUMNS: Final = (WINDOW_START, WINDOW_END, WINDOW_TIME)
+
+MOST_WINDOWS: Final = 10_000  # that one row may fall into; more is a slip of the pen and would flood any engine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregate(Operator):
+    """Aggregates each group of rows over windows [k * advance, k * advance + size), counted from 1970 (UTC).
+
+    A window is given out when the watermark reaches its end. With `timeout` it also closes `timeout` after the event
+    time of its first row: rows at or after that instant do not count, and it is given out when the watermark is there.
+    """
+
+    kind: ClassVar[str] = "aggregate"
+
+    input: str
+    size: Micros
+    advance: Micros
+    compute: tuple[Named, ...]  # output column, aggregate expression such as sum(bytes)
+    group_by: tuple[str, ...] = ()
+    timeout: Micros | None = None
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The one stream it reads."""
+        return (self.input,)
+
+    @property
+    def holds_state(self) -> bool:
+        """Open windows are state."""
+        return True
+
+    def own_faults(self) -> Iterator[Fault]:
+        """Yield faults of window lengths, of the time-out and of output names."""
+        if self.size <= 0:
+            yield span_fault("size", self.size, "a window is longer than nothing", "Write for example 10 s.")
+        elif not 0 < self.advance <= self.size:
+            rule = "windows advance by more than 0 and at most their size, or rows between them would be lost"
+            yield span_fault("advance", self.advance, rule, "Leave it out for windows that stand side by side.")
+        elif self.size > MOST_WINDOWS * self.advance:
+            rule = f"a row would fall into more than {MOST_WINDOWS} windows"
+            yield span_fault("advance", self.advance, rule, "Make it longer, or the size shorter.")
+        if self.timeout is not None and self.timeout <= 0:
+            way_out = "Leave it out to close windows at their end only."
+            yield span_fault("timeout", self.timeout, "a time-out is longer than nothing", way_out)
+        if not self.compute:
+            yield Fault(("compute",), "empty", "an aggregate computes at least one column", "Add e.g. n: count(*).")
+        names = (*WINDOW_COLUMNS, *self.group_by, *(named.name for named in self.compute))
+        yield from name_faults(names, "compute")
+
+    def derive(self, inputs: tuple[Schema, ...], tables: Mapping[str, Table]) -> Derived:
+        """Return the window's columns, the groups and the aggregates; event time is `window_time`."""
+        (schema,) = inputs
+        faults = list(need_time(self.input, schema, ("input",)))
+        columns = [Column(name, TIMESTAMP) for name in WINDOW_COLUMNS]
+        for index, name in enumerate(self.group_by):
+            if name in schema.types:
+                columns.append(Column(name, schema.types[name]))
+            else:
+                faults.append(missing_column(name, schema, ("group_by", index)))
+        for named in self.compute:
+            try:
+                columns.append(Column(named.name, parse_aggregate(named.expression, schema.types).type))
+            except ExpressionError as error:
+                faults.append(expression_fault(("compute", named.name), error))
+        return Derived((None if faults else Schema(tuple(columns), WINDOW_TIME),), tuple(faults))

@@ -1,0 +1,75 @@
+"""Filter and its many-way form, the switch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from drover.errors import Fault
+from drover.network.operators.base import Derived, Named, Operator, Table, demand_boolean, name_faults, parsed
+from drover.network.schema import Schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter(Operator):
+    """Passes the rows for which the predicate `where` is true."""
+
+    kind: ClassVar[str] = "filter"
+
+    input: str
+    where: str
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The one stream it reads."""
+        return (self.input,)
+
+    def derive(self, inputs: tuple[Schema, ...], tables: Mapping[str, Table]) -> Derived:
+        """Return the input's schema."""
+        faults: list[Fault] = []
+        demand_boolean(parsed(self.where, inputs[0].types, ("where",), faults), self.where, ("where",), faults)
+        return Derived(inputs, tuple(faults))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch(Operator):
+    """Sends each row to the first case whose predicate is true, else to `rest` if there is one.
+
+    Case `c` of switch `s` is stream `s.c`: first match wins, so the outputs never overlap.
+    """
+
+    kind: ClassVar[str] = "switch"
+
+    input: str
+    cases: tuple[Named, ...]  # name of the case, predicate
+    rest: str | None = None
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The one stream it reads."""
+        return (self.input,)
+
+    @property
+    def branches(self) -> tuple[str, ...]:
+        """Names of the cases, and of the rest if there is one."""
+        return (*(case.name for case in self.cases), *((self.rest,) if self.rest is not None else ()))
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """One stream per branch, `switch.branch`."""
+        return tuple(f"{self.name}.{branch}" for branch in self.branches)
+
+    def own_faults(self) -> Iterator[Fault]:
+        """Yield a fault for no case at all, and for branch names that are malformed or repeated."""
+        if not self.cases:
+            yield Fault(("cases",), "empty", "a switch has at least one case", "Add a case: a name and a predicate.")
+        yield from name_faults(self.branches, "cases")
+
+    def derive(self, inputs: tuple[Schema, ...], tables: Mapping[str, Table]) -> Derived:
+        """Return the input's schema once per branch."""
+        faults: list[Fault] = []
+        for case in self.cases:
+            field = ("cases", case.name)
+            demand_boolean(parsed(case.expression, inputs[0].types, field, faults), case.expression, field, faults)
+        return Derived(inputs * len(self.branches), tuple(faults))

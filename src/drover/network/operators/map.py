@@ -1,0 +1,57 @@
+"""Map: new columns from old ones, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from drover.errors import Fault
+from drover.network.operators.base import Derived, Named, Operator, Table, name_faults, parsed
+from drover.network.schema import Column, Schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Map(Operator):
+    """Computes `select` from each row; with `extend` the other input columns are kept in front.
+
+    Event time goes on if the input's time column is selected as it is, under any name.
+    """
+
+    kind: ClassVar[str] = "map"
+
+    input: str
+    select: tuple[Named, ...]
+    extend: bool = False
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The one stream it reads."""
+        return (self.input,)
+
+    def own_faults(self) -> Iterator[Fault]:
+        """Yield faults of the column names it makes."""
+        if not self.select:
+            yield Fault(("select",), "empty", "a map makes at least one column", "Add a column: a name and SQL.")
+        yield from name_faults((named.name for named in self.select), "select")
+
+    def full_select(self, schema: Schema) -> tuple[Named, ...]:
+        """Return every output column with its expression, the kept ones included."""
+        if not self.extend:
+            return self.select
+        made = {named.name.lower() for named in self.select}
+        return (*(Named(name, f"`{name}`") for name in schema.names if name.lower() not in made), *self.select)
+
+    def derive(self, inputs: tuple[Schema, ...], tables: Mapping[str, Table]) -> Derived:
+        """Return the selected columns with the types of their expressions."""
+        (schema,) = inputs
+        faults: list[Fault] = []
+        columns = []
+        time = None
+        for named in self.full_select(schema):
+            expression = parsed(named.expression, schema.types, ("select", named.name), faults)
+            if expression is not None:
+                columns.append(Column(named.name, expression.type))
+            if schema.time is not None and named.expression.strip().strip("`") == schema.time:
+                time = named.name if time is None or named.name == schema.time else time
+        return Derived((None if faults else Schema(tuple(columns), time),), tuple(faults))

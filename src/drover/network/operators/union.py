@@ -1,0 +1,49 @@
+"""Union: several streams of one schema as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from drover.errors import Fault, shorten
+from drover.network.operators.base import Derived, Operator, Table
+from drover.network.schema import Schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Union(Operator):
+    """Passes the rows of all inputs; columns are matched by name and stand as in the first input."""
+
+    kind: ClassVar[str] = "union"
+
+    streams: tuple[str, ...]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The streams it merges."""
+        return self.streams
+
+    def own_faults(self) -> Iterator[Fault]:
+        """Yield a fault for fewer than two inputs or one named twice (its rows would count double)."""
+        if len(self.streams) < 2:
+            way_out = "Name a second stream, or leave the union out."
+            yield Fault(("inputs",), f"{len(self.streams)} streams", "a union merges at least two", way_out)
+        for name in sorted({name for name in self.streams if self.streams.count(name) > 1}):
+            rule = "a union reads each stream once"
+            yield Fault(("inputs",), repr(name), rule, "Name it once, or put a map between to say that you mean it.")
+
+    def derive(self, inputs: tuple[Schema, ...], tables: Mapping[str, Table]) -> Derived:
+        """Return the first input's schema; all others must have the same columns, types and event time."""
+        first = inputs[0]
+        faults = [
+            Fault(
+                ("inputs", index),
+                shorten(f"{self.streams[index]} ({schema})"),
+                f"all inputs of a union have the columns of the first, {self.streams[0]} ({first})",
+                "Put a map before it that selects the same names and types.",
+            )
+            for index, schema in enumerate(inputs)
+            if dict(schema.types) != dict(first.types) or schema.time != first.time
+        ]
+        return Derived((first,), tuple(faults))
