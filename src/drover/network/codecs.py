@@ -40,14 +40,18 @@ class Codec(Protocol[T]):
     """One kind of value; `says` describes it in an error and in the reference."""
 
     @property
-    def says(self) -> str: ...
+    def says(self) -> str:
+        """What the value is, in a few words."""
 
     @property
-    def stand_in(self) -> T: ...
+    def stand_in(self) -> T:
+        """Take this for a value that cannot be read."""
 
-    def read(self, node: Node) -> Reading[T]: ...
+    def read(self, node: Node) -> Reading[T]:
+        """Return what a node says."""
 
-    def write(self, value: T) -> Plain: ...
+    def write(self, value: T) -> Plain:
+        """Return what is to stand in a file."""
 
 
 def show(node: Node) -> str:

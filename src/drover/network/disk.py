@@ -1,6 +1,6 @@
 """Files of a person's: read within bounds, written whole or not at all.
 
-Rule 1: only regular files are read, and never more than `MOST_BYTES`; a pipe, a device or a directory is refused unread.
+Rule 1: only regular files are read, and never more than `MOST_BYTES`; pipes, devices and directories are refused.
 Rule 2: a reader of a file that is being written sees the old or the new text, never a part.
 """
 
@@ -31,7 +31,9 @@ def read_text(path: str | os.PathLike[str]) -> str:
         # Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
-        raise _refusal("unreadable", f"it must be opened ({_reason(error)})", "Correct the name or its rights.") from error
+        raise _refusal(
+            "unreadable", f"it must be opened ({_reason(error)})", "Correct the name or its rights."
+        ) from error
     with os.fdopen(descriptor, "rb") as file:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
@@ -75,7 +77,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
                 file.write(text.encode("utf-8"))
                 file.flush()
                 os.fsync(descriptor)
-            os.replace(temporary, target)
+            temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
     except (OSError, ValueError) as error:

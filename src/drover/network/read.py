@@ -164,7 +164,9 @@ class _Drafter:
         path = ("operators", key.text)
         if not isinstance(node, Fields):
             way_out = f"Write for example {key.text}: {{kind: filter, input: requests, where: bytes > 1000}}."
-            self.faults.append(Fault(path, show(node), "an operator is a mapping of fields to values", way_out, key.line))
+            self.faults.append(
+                Fault(path, show(node), "an operator is a mapping of fields to values", way_out, key.line)
+            )
             return None
         found = next((value for name, value in node.entries if name.text == KIND), None)
         if found is None:
