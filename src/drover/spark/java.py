@@ -191,7 +191,8 @@ def build_home(java: JavaHome, cache: Path) -> Path:
     aside = Path(tempfile.mkdtemp(prefix=".building-", dir=cache))
     try:
         fill_home(aside / "home", java, text)
-        if final.exists():  # damaged: it was complete when it was renamed into place
+        # In this order: what exists but is not complete was damaged; what another process has just built is complete.
+        if final.exists() and not is_complete(final, text):
             final.rename(aside / "damaged")
         (aside / "home").rename(final)
     except OSError:
