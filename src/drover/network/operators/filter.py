@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from drover.errors import Fault
@@ -64,7 +64,8 @@ class Switch(Operator):
         """Yield a fault for no case at all, and for branch names that are malformed or repeated."""
         if not self.cases:
             yield Fault(("cases",), "empty", "a switch has at least one case", "Add a case: a name and a predicate.")
-        yield from name_faults(self.branches, "cases")
+        for fault in name_faults(self.branches, "cases"):
+            yield replace(fault, path=("rest",)) if fault.path == ("cases", self.rest) else fault
 
     def derive(self, inputs: tuple[Schema, ...], tables: Mapping[str, Table]) -> Derived:
         """Return the input's schema once per branch."""
