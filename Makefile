@@ -1,0 +1,53 @@
+# One word per chore. `make` alone lists them. Settings live in pyproject.toml, versions in requirements.lock.
+
+STAMP := .venv/.drover-setup
+BIN := .venv/bin
+# The stamp holds the directory it was made in: an editable install in a moved or copied tree points at the old place.
+ifneq ($(shell test -x $(BIN)/python && cat $(STAMP) 2>/dev/null),$(CURDIR))
+STALE := stale
+endif
+# CI runs everything; a person waits only for what is quick.
+SELECT := $(if $(filter-out false 0,$(CI)),,-m "not slow")
+
+.DEFAULT_GOAL := help
+.PHONY: help setup check format test test-all demo bench docs lock clean stale
+
+help: ## list the chores
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: $(STAMP) ## build .venv from the lock (every chore does this when it is missing or stale)
+
+$(STAMP): pyproject.toml requirements.lock scripts/setup.sh $(STALE)
+	@PYTHON="$(PYTHON)" sh scripts/setup.sh
+
+check: $(STAMP) ## formatting, lint and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/python -m mypy
+
+format: $(STAMP) ## rewrite the sources as `make check` wants them
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+test: $(STAMP) ## the tests that are not slow; all of them if CI is set. ARGS="-k word" goes to pytest
+	$(BIN)/python -m pytest $(SELECT) $(ARGS)
+
+test-all: $(STAMP) ## every test
+	$(BIN)/python -m pytest $(ARGS)
+
+demo: $(STAMP) ## a network of queries on this machine, moving while it runs
+	$(BIN)/drover demo $(ARGS)
+
+bench: $(STAMP) ## timings, compared with the last recorded ones
+	$(BIN)/drover bench $(ARGS)
+
+docs: $(STAMP) ## the reference of every module, as HTML in build/docs
+	$(BIN)/python -m pdoc --output-directory build/docs drover
+
+lock: $(STAMP) ## resolve the newest versions pyproject.toml allows into requirements.lock
+	$(BIN)/uv pip compile --universal --upgrade --python-version 3.11 --extra dev --quiet \
+		--custom-compile-command "make lock" --output-file requirements.lock pyproject.toml
+
+clean: ## remove everything that can be made again
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis spark-warehouse metastore_db derby.log
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
