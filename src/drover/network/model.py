@@ -40,14 +40,14 @@ class Network:
         examined = examine(Parts(self.name, self.sources, self.operators, self.outputs, self.tables))
         if examined.faults:
             raise NetworkError(examined.faults)
-        readers: dict[str, tuple[Operator, ...]] = {stream: () for stream in examined.streams}
+        readers: dict[str, list[Operator]] = {stream: [] for stream in examined.streams}
         for operator in self.operators:
             for stream in dict.fromkeys(operator.inputs):
-                readers[stream] += (operator,)
+                readers[stream].append(operator)
         schemas = {name: schema for name, schema in examined.streams.items() if schema is not None}
         object.__setattr__(self, "streams", MappingProxyType(schemas))
         object.__setattr__(self, "order", examined.order)
-        object.__setattr__(self, "readers", MappingProxyType(readers))
+        object.__setattr__(self, "readers", MappingProxyType({name: tuple(found) for name, found in readers.items()}))
 
     def __reduce__(self) -> tuple[type[Network], tuple[object, ...]]:
         """Pickle what was said; what follows from it is worked out again."""
