@@ -1,0 +1,182 @@
+"""Aggregates that can be computed in parts and merged, in any order of rows.
+
+Rule 1: the answer does not depend on the order of rows, except in the last digits of sums of floats.
+Rule 2: `first` and `last` go by event time, then by value; there is no other order in a stream.
+Rule 3: a total that does not fit is NULL only if the exact total does not fit; what happens on the way is no matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+from sqlglot import exp
+
+from drover.errors import ExpressionError
+from drover.network.expressions import check
+from drover.network.expressions.compile import to_polars, to_spark
+from drover.network.expressions.literals import quote_name
+from drover.network.expressions.scalar import translate_node
+from drover.network.expressions.syntax import read
+from drover.network.expressions.table import A_NUMBER, ANYTHING, ORDERABLE, Parameter
+from drover.network.expressions.tree import ONLY, Expression, Literal
+from drover.network.types import BIGINT, DOUBLE, DataType
+
+ALIASES: Final = {"mean": "avg", "stddev_samp": "stddev", "std": "stddev", "var_samp": "variance"}
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One aggregate call; `argument` is None for count(*)."""
+
+    function: str  # a row of AGGREGATES
+    argument: Expression | None
+    type: DataType
+
+    @property
+    def columns(self) -> frozenset[tuple[str, str]]:
+        """The columns its argument uses, as (side, name)."""
+        return self.argument.columns if self.argument is not None else frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One aggregate: what it takes, and its two meanings on (argument, time)."""
+
+    takes: Parameter
+    gives: Callable[[DataType], DataType]
+    polars: Callable[[pl.Expr, pl.Expr, DataType], pl.Expr]
+    spark: Callable[[str, str, DataType], str]
+
+
+def total_type(argument: DataType) -> DataType:
+    return BIGINT if argument.is_integer else DOUBLE
+
+
+def same(argument: DataType) -> DataType:
+    return argument
+
+
+def polars_sum(x: pl.Expr, _: pl.Expr, argument: DataType) -> pl.Expr:
+    wide = pl.Int128() if argument.is_integer else pl.Float64()
+    return pl.when(x.count() > 0).then(x.cast(wide).sum()).cast(
+        pl.Int64 if argument.is_integer else pl.Float64, strict=False
+    )
+
+
+def spark_sum(x: str, _: str, argument: DataType) -> str:
+    if argument.is_integer:
+        return f"TRY_CAST(SUM(CAST({x} AS DECIMAL(38,0))) AS BIGINT)"
+    return f"SUM(CAST({x} AS DOUBLE))"
+
+
+def polars_avg(x: pl.Expr, _: pl.Expr, argument: DataType) -> pl.Expr:
+    wide = pl.Int128() if argument.is_integer else pl.Float64()
+    total = x.cast(wide).sum().cast(pl.Float64)
+    return pl.when(x.count() > 0).then(total / x.count())
+
+
+def spark_avg(x: str, _: str, argument: DataType) -> str:
+    if argument.is_integer:
+        return f"TRY_DIVIDE(CAST(SUM(CAST({x} AS DECIMAL(38,0))) AS DOUBLE), CAST(COUNT({x}) AS DOUBLE))"
+    return f"TRY_DIVIDE(SUM(CAST({x} AS DOUBLE)), CAST(COUNT({x}) AS DOUBLE))"
+
+
+def polars_max(x: pl.Expr, _: pl.Expr, argument: DataType) -> pl.Expr:
+    return x.nan_max() if argument.is_float else x.max()  # NaN is the largest number
+
+
+def polars_first(x: pl.Expr, time: pl.Expr, _: DataType) -> pl.Expr:
+    return x.sort_by(time, x, nulls_last=False, maintain_order=True).first()
+
+
+def polars_last(x: pl.Expr, time: pl.Expr, _: DataType) -> pl.Expr:
+    return x.sort_by(time, x, nulls_last=False, maintain_order=True).last()
+
+
+AGGREGATES: Final[Mapping[str, Row]] = {
+    "count": Row(ANYTHING, lambda _: BIGINT, lambda x, _, __: x.count().cast(pl.Int64), lambda x, _, __: f"COUNT({x})"),
+    "count distinct": Row(
+        ORDERABLE,
+        lambda _: BIGINT,
+        lambda x, _, __: x.drop_nulls().n_unique().cast(pl.Int64),
+        lambda x, _, __: f"COUNT(DISTINCT {x})",
+    ),
+    "sum": Row(A_NUMBER, total_type, polars_sum, spark_sum),
+    "avg": Row(A_NUMBER, lambda _: DOUBLE, polars_avg, spark_avg),
+    "min": Row(ORDERABLE, same, lambda x, _, __: x.min(), lambda x, _, __: f"MIN({x})"),
+    "max": Row(ORDERABLE, same, polars_max, lambda x, _, __: f"MAX({x})"),
+    "stddev": Row(
+        A_NUMBER,
+        lambda _: DOUBLE,
+        lambda x, _, __: x.cast(pl.Float64).std(),
+        lambda x, _, __: f"STDDEV_SAMP(CAST({x} AS DOUBLE))",
+    ),
+    "variance": Row(
+        A_NUMBER,
+        lambda _: DOUBLE,
+        lambda x, _, __: x.cast(pl.Float64).var(),
+        lambda x, _, __: f"VAR_SAMP(CAST({x} AS DOUBLE))",
+    ),
+    "first": Row(ORDERABLE, same, polars_first, lambda x, time, _: f"MIN(STRUCT({time} AS t, {x} AS x)).x"),
+    "last": Row(ORDERABLE, same, polars_last, lambda x, time, _: f"MAX(STRUCT({time} AS t, {x} AS x)).x"),
+}
+
+
+def parse_aggregate(text: str, columns: Mapping[str, DataType]) -> Aggregate:
+    """Return the one aggregate call that `text` is, e.g. sum(price * 2)."""
+    node = read(text)
+    name = node.this.lower() if isinstance(node, exp.Anonymous) and isinstance(node.this, str) else ""
+    name = ALIASES.get(name, name)
+    if name not in AGGREGATES:
+        way_out = f"Write one of {', '.join(AGGREGATES)} around the rest, e.g. sum(a + b), and compute on it later."
+        raise ExpressionError(text, "there must be exactly one aggregate, on the outside", way_out)
+    arguments = node.expressions
+    if len(arguments) != 1:
+        raise ExpressionError(text, f"{name} takes one argument, not {len(arguments)}", "Write for example sum(x).")
+    inner = arguments[0]
+    if isinstance(inner, exp.Star):
+        return count_rows(name, text)
+    if isinstance(inner, exp.Distinct):
+        if name != "count" or len(inner.expressions) != 1:
+            raise ExpressionError(text, "DISTINCT goes with count and one argument", "Write count(DISTINCT x).")
+        name, inner = "count distinct", inner.expressions[0]
+    return check_argument(name, translate_node(inner, text, {ONLY: columns}), text)
+
+
+def count_rows(name: str, text: str) -> Aggregate:
+    if name != "count":
+        raise ExpressionError(text, "* goes with count only", "Name a column.")
+    return Aggregate("count", None, BIGINT)
+
+
+def check_argument(name: str, argument: Expression, text: str) -> Aggregate:
+    """Return the aggregate if it can take `argument`."""
+    row = AGGREGATES[name]
+    if not row.takes.accepts(argument.type):
+        hint = check.decimal_hint(argument.type) or "Write a CAST, or another column."
+        rule = f"the argument of {name} must be {row.takes.words}, not {check.article(argument.type)}"
+        raise ExpressionError(text, rule, hint)
+    if name == "count" and isinstance(argument, Literal) and argument.value is not None:
+        return Aggregate("count", None, BIGINT)  # count(1)
+    if not argument.columns:
+        raise ExpressionError(text, "the argument uses no column", "Write count(*), or name a column.")
+    return Aggregate(name, argument, row.gives(argument.type))
+
+
+def aggregate_to_polars(aggregate: Aggregate, time: str) -> pl.Expr:
+    """Return the aggregate for group_by().agg(); `time` is the column of event times, for first and last."""
+    if aggregate.argument is None:
+        return pl.len().cast(pl.Int64)
+    x = to_polars(aggregate.argument)
+    return AGGREGATES[aggregate.function].polars(x, pl.col(time), aggregate.argument.type)
+
+
+def aggregate_to_spark(aggregate: Aggregate, time: str) -> str:
+    """Return the aggregate as Spark SQL; `time` is the column of event times, for first and last."""
+    if aggregate.argument is None:
+        return "COUNT(*)"
+    x = to_spark(aggregate.argument)
+    return AGGREGATES[aggregate.function].spark(x, quote_name(time), aggregate.argument.type)

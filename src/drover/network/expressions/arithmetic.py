@@ -1,0 +1,205 @@
+"""Rows for numbers: operators, rounding, remainders and bits.
+
+Rule 1: whole numbers never wrap and never fail; a result that does not fit is NULL.
+Rule 2: a quotient or remainder by zero is NULL, for doubles too.
+Rule 3: a function is here only if IEEE 754 fixes its every bit. exp, ln, pow and the like are not: the last digit
+of the two engines differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from drover.network.expressions.table import (
+    A_FLOAT,
+    A_NUMBER,
+    AN_INTEGER,
+    Constant,
+    Function,
+    PolarsBuilder,
+    SparkBuilder,
+    first_type,
+)
+from drover.network.expressions.tree import Call, Literal, Value
+from drover.network.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+
+    INTEGERS,
+    DataType,
+    polars_type,
+    spark_type,
+)
+
+TOO_LARGE: Final = "9.223372036854775808E18D"  # 2^63, the first double above every bigint
+
+
+def wider(data_type: DataType) -> pl.DataType:
+    """Return a type in which + - * and // of two values of `data_type` are exact."""
+    return pl.Int128() if data_type == BIGINT else pl.Int64()
+
+
+def exact(operate: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> PolarsBuilder:
+    """Return a builder that computes whole numbers in a wider type and gives NULL for what does not fit back."""
+
+    def build(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+        if call.type.is_float:
+            return operate(args[0], args[1])
+        wide = wider(call.type)
+        return operate(args[0].cast(wide), args[1].cast(wide)).cast(polars_type(call.type), strict=False)
+
+    return build
+
+
+def trying(function: str, operator: str) -> SparkBuilder:
+    """Return a builder for `operator`, which in Spark is spelled `function` where it can overflow."""
+
+    def build(call: Call, args: Sequence[str]) -> str:
+        if call.type.is_float:
+            return f"({args[0]} {operator} {args[1]})"
+        return f"{function}({args[0]}, {args[1]})"
+
+    return build
+
+
+def polars_negate(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    if call.type.is_float:
+        return -args[0]
+    return (-args[0].cast(wider(call.type))).cast(polars_type(call.type), strict=False)
+
+
+def spark_negate(call: Call, args: Sequence[str]) -> str:
+    if call.type.is_float:
+        return f"(- {args[0]})"
+    return f"TRY_SUBTRACT(CAST(0 AS {spark_type(call.type)}), {args[0]})"
+
+
+def polars_abs(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    if call.type.is_float:
+        return args[0].abs()
+    return args[0].cast(wider(call.type)).abs().cast(polars_type(call.type), strict=False)
+
+
+def spark_abs(call: Call, args: Sequence[str]) -> str:
+    if call.type.is_float:
+        return f"ABS({args[0]})"
+    wide = "DECIMAL(20,0)" if call.type == BIGINT else "BIGINT"
+    return f"TRY_CAST(ABS(CAST({args[0]} AS {wide})) AS {spark_type(call.type)})"
+
+
+def polars_divide(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    # x / 0.0 is infinite in Polars and NULL in Spark.
+    return args[0] / pl.when(args[1] != 0.0).then(args[1])
+
+
+def polars_div(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    """Truncate toward zero: Polars rounds down, which is one less if the signs differ and there is a remainder."""
+    wide = wider(call.arguments[0].type)
+    a, b = args[0].cast(wide), args[1].cast(wide)
+    short = (a % b != 0) & ((a < 0) != (b < 0))
+    return (a // b + short.cast(wide)).cast(pl.Int64, strict=False)
+
+
+def spark_div(call: Call, args: Sequence[str]) -> str:
+    a, b = args
+    divisor = call.arguments[1]
+    quotient = f"({a} DIV {b})"
+    if isinstance(divisor, Literal) and divisor.value not in (0, -1, None):
+        return quotient
+    if call.arguments[0].type != BIGINT:  # only the smallest bigint overflows, because DIV gives a bigint
+        return f"CASE WHEN {b} <> 0 THEN {quotient} END"
+    return f"CASE WHEN {b} = -1 THEN TRY_SUBTRACT(0L, {a}) WHEN {b} <> 0 THEN {quotient} END"
+
+
+def fmod(columns: Sequence[pl.Series]) -> pl.Series:
+    """Return the exact remainder with the sign of the dividend; Polars' own `%` rounds on the way."""
+    a, b = (column.to_numpy() for column in columns)
+    with np.errstate(invalid="ignore"):
+        return pl.Series(columns[0].name, np.fmod(a, b), dtype=columns[0].dtype)
+
+
+def polars_mod(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    a, b = args
+    if call.type.is_float:
+        known = a.is_not_null() & (b != 0)  # numpy has no NULL
+        remainder = pl.map_batches([a, b], fmod, return_dtype=polars_type(call.type), is_elementwise=True)
+        return pl.when(known).then(remainder)
+    # Polars gives the remainder the sign of the divisor, Spark that of the dividend.
+    remainder = a % b
+    return pl.when((remainder != 0) & ((a < 0) != (b < 0))).then(remainder - b).otherwise(remainder)
+
+
+def polars_whole(name: str) -> PolarsBuilder:
+    def build(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+        rounded: pl.Expr = getattr(args[0], name)() if call.arguments[0].type.is_float else args[0]
+        return rounded.cast(pl.Int64, strict=False)
+
+    return build
+
+
+def spark_whole(name: str) -> SparkBuilder:
+    def build(call: Call, args: Sequence[str]) -> str:
+        x = args[0]
+        if not call.arguments[0].type.is_float:
+            return f"CAST({x} AS BIGINT)"
+        # FLOOR and CEIL saturate or fail beyond a bigint, depending on spark.sql.ansi.enabled. NaN is the largest.
+        return f"CASE WHEN {x} >= -{TOO_LARGE} AND {x} < {TOO_LARGE} THEN {name}({x}) END"
+
+    return build
+
+
+def polars_round(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    return args[0].round(0, mode="half_away_from_zero") if call.type.is_float else args[0]
+
+
+def spark_round(call: Call, args: Sequence[str]) -> str:
+    return f"ROUND({args[0]})" if call.type.is_float else args[0]
+
+
+def positive(value: Value) -> bool:
+    return isinstance(value, int) and value > 0
+
+
+A_DIVISOR: Final = Constant("a whole number above 0, written out", INTEGERS, positive, ("7", "1", "256", "86400"))
+
+
+
+ARITHMETIC: Final = (
+    Function("+", (A_NUMBER, A_NUMBER), first_type, exact(lambda a, b: a + b), trying("TRY_ADD", "+"),
+             form="({0} + {1})", shared="all"),
+    Function("-", (A_NUMBER, A_NUMBER), first_type, exact(lambda a, b: a - b), trying("TRY_SUBTRACT", "-"),
+             form="({0} - {1})", shared="all"),
+    Function("*", (A_NUMBER, A_NUMBER), first_type, exact(lambda a, b: a * b), trying("TRY_MULTIPLY", "*"),
+             form="({0} * {1})", shared="all"),
+    Function("/", (A_NUMBER, A_NUMBER), DOUBLE, polars_divide, lambda _, a: f"TRY_DIVIDE({a[0]}, {a[1]})",
+             form="({0} / {1})", through=DOUBLE, copies=2),
+    Function("div", (AN_INTEGER, AN_INTEGER), BIGINT, polars_div, spark_div,
+             form="({0} DIV {1})", shared="all", copies=4),
+    Function("%", (A_NUMBER, A_NUMBER), first_type, polars_mod, lambda _, a: f"TRY_MOD({a[0]}, {a[1]})",
+             aliases=("mod",), form="({0} % {1})", shared="all", copies=4),
+    Function("pmod", (AN_INTEGER, A_DIVISOR), first_type, lambda _, a: a[0] % a[1],
+             lambda _, a: f"PMOD({a[0]}, {a[1]})", shared="all"),
+    Function("negative", (A_NUMBER,), first_type, polars_negate, spark_negate, form="(- {0})"),
+    Function("abs", (A_NUMBER,), first_type, polars_abs, spark_abs),
+    Function("sign", (A_NUMBER,), DOUBLE, lambda _, a: a[0].sign(), lambda _, a: f"SIGN({a[0]})",
+             aliases=("signum",), through=DOUBLE),
+    Function("floor", (A_NUMBER,), BIGINT, polars_whole("floor"), spark_whole("FLOOR"), copies=3),
+    Function("ceil", (A_NUMBER,), BIGINT, polars_whole("ceil"), spark_whole("CEIL"), aliases=("ceiling",), copies=3),
+    Function("round", (A_NUMBER,), first_type, polars_round, spark_round),
+    Function("sqrt", (A_NUMBER,), DOUBLE, lambda _, a: a[0].sqrt(), lambda _, a: f"SQRT({a[0]})", through=DOUBLE),
+    Function("isnan", (A_FLOAT,), BOOLEAN, lambda _, a: a[0].is_nan().fill_null(False),
+             lambda _, a: f"ISNAN({a[0]})"),
+    Function("&", (AN_INTEGER, AN_INTEGER), first_type, lambda _, a: a[0] & a[1], lambda _, a: f"({a[0]} & {a[1]})",
+             form="({0} & {1})", shared="all"),
+    Function("|", (AN_INTEGER, AN_INTEGER), first_type, lambda _, a: a[0] | a[1], lambda _, a: f"({a[0]} | {a[1]})",
+             form="({0} | {1})", shared="all"),
+    Function("^", (AN_INTEGER, AN_INTEGER), first_type, lambda _, a: a[0] ^ a[1], lambda _, a: f"({a[0]} ^ {a[1]})",
+             form="({0} ^ {1})", shared="all"),
+    Function("~", (AN_INTEGER,), first_type, lambda _, a: ~a[0], lambda _, a: f"(~ {a[0]})",
+             form="(~ {0})"),
+)  # fmt: skip

@@ -1,0 +1,148 @@
+"""Types: which arguments a function takes, and how different types meet.
+
+Rule 1: numbers widen on their own, nothing else changes its type without a CAST.
+Rule 2: every change of type becomes a visible "cast" in the tree, so that no engine converts anything by itself.
+Rule 3: a NULL takes the type that its surroundings need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from drover.errors import ExpressionError
+from drover.network.expressions.casts import find_cast, refuse_cast
+from drover.network.expressions.table import Constant, Function, Parameter
+from drover.network.expressions.tree import UNTYPED, Call, Expression, Literal
+from drover.network.types import BOOLEAN, DOUBLE, INTEGERS, DataType
+
+MAX_DEPTH: Final = 100  # levels; each costs both engines a few stack frames
+MAX_WEIGHT: Final = 10_000  # nodes after compiling
+
+
+def apply(row: Function, arguments: Sequence[Expression], text: str) -> Expression:
+    """Return the call of `row` with `arguments`, each brought to the type it needs; `text` is for errors."""
+    check_count(row, len(arguments), text)
+    shared = shared_positions(row, len(arguments))
+    common = common_type([arguments[i].type for i in shared], text) if shared else UNTYPED
+    ready = []
+    for i, argument in enumerate(arguments):
+        if row.shared == "branches":
+            parameter = row.takes[1 if i in shared else 0]
+        else:
+            parameter = row.takes[min(i, len(row.takes) - 1)]
+        wanted = common if i in shared else argument.type
+        ready.append(fit(row, i, parameter, give_type(argument, wanted, parameter, text), text))
+    if row.through is not None:
+        ready = [coerce(argument, row.through, text) for argument in ready]
+    return call(row.name, ready, row.result([argument.type for argument in ready]), row.copies, text)
+
+
+def check_count(row: Function, found: int, text: str) -> None:
+    """Refuse too few or too many arguments."""
+    least, most = len(row.takes) - row.optional, len(row.takes)
+    if found < least or (found > most and not row.repeats):
+        wanted = f"{least}" if least == most and not row.repeats else f"{least} or more"
+        wanted = wanted if row.repeats or least == most else f"{least} to {most}"
+        raise ExpressionError(text, f"{row.name} takes {wanted} arguments, not {found}", "Give it as many as it takes.")
+
+
+def shared_positions(row: Function, count: int) -> tuple[int, ...]:
+    """Return the arguments that must have one common type."""
+    if row.shared == "branches":  # condition, value, condition, value, ..., default
+        return (*range(1, count - 1, 2), count - 1)
+    return tuple(range(count)) if row.shared == "all" else ()
+
+
+def give_type(argument: Expression, wanted: DataType, parameter: Parameter, text: str) -> Expression:
+    """Return `argument` with the type it shares with others; a lone NULL takes the first type that fits."""
+    if wanted != UNTYPED:
+        return coerce(argument, wanted, text)
+    return coerce(argument, parameter.types[0], text)
+
+
+def fit(row: Function, index: int, parameter: Parameter, argument: Expression, text: str) -> Expression:
+    """Return `argument` if `parameter` takes it."""
+    what = f"argument {index + 1} of {row.name} must be {parameter.words}"
+    if not parameter.accepts(argument.type):
+        hint = decimal_hint(argument.type) or "Write a CAST, or another column."
+        raise ExpressionError(text, f"{what}, not {article(argument.type)}", hint)
+    if isinstance(parameter, Constant):
+        if not isinstance(argument, Literal):
+            raise ExpressionError(text, f"{what}, not computed", "Write the value itself.")
+        if not parameter.allows(argument.value):
+            raise ExpressionError(text, what, "Write such a value.")
+    return argument
+
+
+def article(data_type: DataType) -> str:
+    """Return the type as an error mentions it."""
+    return f"an {data_type}" if str(data_type)[0] in "aeiou" else f"a {data_type}"
+
+
+def decimal_hint(data_type: DataType) -> str:
+    return "Write CAST(x AS DOUBLE): the engines round decimals differently." if data_type.name == "decimal" else ""
+
+
+def common_type(types: Sequence[DataType], text: str) -> DataType:
+    """Return the narrowest type that holds all of `types`, or refuse; it is UNTYPED if all are NULL."""
+    found = set(types) - {UNTYPED}
+    if len(found) <= 1:
+        return found.pop() if found else UNTYPED
+    if all(t.is_integer for t in found):
+        return max(found, key=INTEGERS.index)
+    if all(t.is_integer or t.is_float for t in found):
+        return DOUBLE  # also for an integer and a float: 24 bits hold no int
+    names = " and ".join(sorted(str(t) for t in found))
+    if any(t.name == "decimal" for t in found):
+        way_out = "Write CAST(x AS DOUBLE) for the decimal; only the same decimal type compares exactly."
+    else:
+        way_out = f"Write CAST(x AS {min(found, key=str)}) for one of them, or a literal such as DATE '2024-02-29'."
+    raise ExpressionError(text, f"{names} do not mix; nothing but numbers is converted on its own", way_out)
+
+
+def coerce(argument: Expression, target: DataType, text: str) -> Expression:
+    """Return `argument` as a value of `target`, by a cast if needed."""
+    if argument.type == target:
+        return argument
+    if argument.type == UNTYPED:
+        return Literal(target, None)
+    if isinstance(argument, Literal) and isinstance(argument.value, int) and not isinstance(argument.value, bool):
+        if target.is_integer and INTEGERS.index(target) > INTEGERS.index(argument.type):
+            return Literal(target, argument.value)
+        if target == DOUBLE:
+            return Literal(target, float(argument.value))
+    return cast(argument, target, text)
+
+
+def cast(argument: Expression, target: DataType, text: str) -> Expression:
+    """Return CAST(argument AS target), or refuse."""
+    if argument.type == target:
+        return argument
+    if argument.type == UNTYPED:
+        return Literal(target, None)
+    found = find_cast(argument.type, target)
+    if found is None:
+        raise refuse_cast(argument.type, target, text)
+    return call("cast", [argument], target, found.copies, text)
+
+
+def call(name: str, arguments: Sequence[Expression], data_type: DataType, copies: int, text: str) -> Call:
+    """Return the node, unless the tree would become too deep or too large to compile."""
+    height = 1 + max(argument.depth for argument in arguments)
+    size = 1 + copies * sum(argument.weight for argument in arguments)
+    if height > MAX_DEPTH:
+        rule = f"an expression nests at most {MAX_DEPTH} levels"
+        raise ExpressionError(text, rule, "Compute a part of it in an operator before this one.")
+    if size > MAX_WEIGHT:
+        rule = f"an expression compiles to at most {MAX_WEIGHT} parts, and this one to more"
+        raise ExpressionError(text, rule, "Compute a part of it in an operator before this one.")
+    return Call(data_type, name, tuple(arguments), height, size)
+
+
+def require_boolean(expression: Expression, text: str) -> Expression:
+    """Return `expression` if it is a condition."""
+    if expression.type != BOOLEAN:
+        way_out = "Write a comparison, e.g. x <> 0."
+        raise ExpressionError(text, f"a condition must be a boolean, not {article(expression.type)}", way_out)
+    return expression

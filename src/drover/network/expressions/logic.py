@@ -1,0 +1,141 @@
+"""Rows for truth: comparisons, three-valued logic, and choosing among values.
+
+Rule 1: NaN equals itself and is the largest number, -0.0 equals 0.0, strings compare by their bytes.
+Rule 2: AND, OR and NOT know three values; a condition that is NULL chooses nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Final
+
+import polars as pl
+
+from drover.network.expressions.table import (
+    A_BOOLEAN,
+    ANYTHING,
+    ORDERABLE,
+    ORDERED,
+    Constant,
+    Function,
+    PolarsBuilder,
+    SparkBuilder,
+    first_type,
+    last_type,
+)
+from drover.network.expressions.tree import Call, Literal
+from drover.network.types import BOOLEAN, DataType, polars_type
+
+
+def compare(name: str, operator: str, polars: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> Function:
+    """Return the row of one comparison."""
+    return Function(
+        name,
+        (ORDERABLE, ORDERABLE),
+        BOOLEAN,
+        lambda _, a: polars(a[0], a[1]),
+        lambda _, a: f"({a[0]} {operator} {a[1]})",
+        form=f"({{0}} {name} {{1}})",
+        shared="all",
+    )
+
+
+def balanced(args: Sequence[pl.Expr], join: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> pl.Expr:
+    """Join many expressions in a tree of logarithmic depth, so that 500 terms do not exhaust a stack."""
+    if len(args) == 1:
+        return args[0]
+    middle = len(args) // 2
+    return join(balanced(args[:middle], join), balanced(args[middle:], join))
+
+
+def polars_case(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    """Build CASE from its flat arguments: condition, value, condition, value, ..., default."""
+    chain = pl.when(args[0]).then(args[1])
+    if len(args) == 3:
+        return chain.otherwise(args[2])
+    longer = chain.when(args[2]).then(args[3])
+    for i in range(4, len(args) - 1, 2):
+        longer = longer.when(args[i]).then(args[i + 1])
+    return longer.otherwise(args[-1])
+
+
+def spark_case(call: Call, args: Sequence[str]) -> str:
+    branches = "".join(f" WHEN {args[i]} THEN {args[i + 1]}" for i in range(0, len(args) - 1, 2))
+    return f"CASE{branches} ELSE {args[-1]} END"
+
+
+def polars_in(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    values = [item.value for item in call.arguments[1:] if isinstance(item, Literal)]
+    known = pl.Series([value for value in values if value is not None], dtype=literal_type(call.arguments[0].type))
+    if call.arguments[0].type.name == "timestamp":
+        known = known.dt.replace_time_zone("UTC")
+    found = args[0].is_in(pl.lit(known).implode())
+    # x IN (1, NULL) is TRUE or NULL, never FALSE.
+    return found if None not in values else pl.when(found).then(True)
+
+
+def literal_type(data_type: DataType) -> pl.DataType:
+    return pl.Datetime("us") if data_type.name == "timestamp" else polars_type(data_type)
+
+
+def polars_extreme(largest: bool) -> PolarsBuilder:
+    def better(a: pl.Expr, b: pl.Expr) -> pl.Expr:
+        # NULL loses against anything: the comparison is NULL, and then b stays unless it is NULL itself.
+        wins = a >= b if largest else a <= b
+        return pl.when(wins | b.is_null()).then(a).otherwise(b)
+
+    def build(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+        if call.type.is_float and largest:
+            nan = pl.any_horizontal([arg.is_nan().fill_null(False) for arg in args])  # max_horizontal skips NaN
+            return pl.when(nan).then(pl.lit(math.nan, polars_type(call.type))).otherwise(pl.max_horizontal(args))
+        if call.type.is_numeric or call.type.name in ("date", "timestamp", "timestamp_ntz"):
+            return pl.max_horizontal(args) if largest else pl.min_horizontal(args)
+        return reduce(better, args)
+
+    return build
+
+
+def joined(word: str) -> SparkBuilder:
+    return lambda _, a: "(" + f" {word} ".join(a) + ")"
+
+
+def called(name: str) -> SparkBuilder:
+    """Return a builder for a Spark function that takes the arguments as they are."""
+    return lambda _, a: f"{name}({', '.join(a)})"
+
+
+AN_ITEM: Final = Constant(
+    "a literal (for other values write x = a OR x = b)", ORDERED, lambda _: True, ("NULL",)
+)
+
+LOGIC: Final = (
+    compare("=", "=", lambda a, b: a == b),
+    compare("<>", "<>", lambda a, b: a != b),
+    compare("<", "<", lambda a, b: a < b),
+    compare("<=", "<=", lambda a, b: a <= b),
+    compare(">", ">", lambda a, b: a > b),
+    compare(">=", ">=", lambda a, b: a >= b),
+    compare("<=>", "<=>", lambda a, b: a.eq_missing(b)),
+    Function("is null", (ANYTHING,), BOOLEAN, lambda _, a: a[0].is_null(), lambda _, a: f"({a[0]} IS NULL)",
+             aliases=("isnull",), form="({0} IS NULL)"),
+    Function("is not null", (ANYTHING,), BOOLEAN, lambda _, a: a[0].is_not_null(),
+             lambda _, a: f"({a[0]} IS NOT NULL)", aliases=("isnotnull",), form="({0} IS NOT NULL)"),
+    Function("in", (ORDERABLE, AN_ITEM), BOOLEAN, polars_in,
+             lambda _, a: f"({a[0]} IN ({', '.join(a[1:])}))", form="({0} IN ({rest}))", shared="all", repeats=True),
+    Function("and", (A_BOOLEAN, A_BOOLEAN), BOOLEAN, lambda _, a: balanced(a, lambda x, y: x & y), joined("AND"),
+             form="({0} AND {1})", repeats=True),
+    Function("or", (A_BOOLEAN, A_BOOLEAN), BOOLEAN, lambda _, a: balanced(a, lambda x, y: x | y), joined("OR"),
+             form="({0} OR {1})", repeats=True),
+    Function("not", (A_BOOLEAN,), BOOLEAN, lambda _, a: ~a[0], lambda _, a: f"(NOT {a[0]})", form="(NOT {0})"),
+    Function("if", (A_BOOLEAN, ANYTHING, ANYTHING), last_type, polars_case, spark_case, shared="branches"),
+    Function("case", (A_BOOLEAN, ANYTHING, ANYTHING), last_type, polars_case, spark_case,
+             form="CASE WHEN {0} THEN {1} ELSE {2} END", shared="branches", repeats=True),
+    Function("coalesce", (ANYTHING,), first_type, lambda _, a: pl.coalesce(list(a)), called("COALESCE"),
+             aliases=("ifnull", "nvl"), shared="all", repeats=True),
+    Function("greatest", (ORDERABLE, ORDERABLE), first_type, polars_extreme(largest=True), called("GREATEST"),
+             shared="all", repeats=True, copies=3),
+    Function("least", (ORDERABLE, ORDERABLE), first_type, polars_extreme(largest=False), called("LEAST"),
+             shared="all", repeats=True, copies=3),
+)  # fmt: skip

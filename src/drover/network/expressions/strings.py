@@ -1,0 +1,174 @@
+"""Rows for strings, which are sequences of Unicode code points, never bytes or UTF-16 units.
+
+Rule 1: positions count from 1, as in SQL. Rule 2: patterns and counts are literals, so that their size is bounded.
+Rule 3: no regular expressions of the user's: Java's and Rust's dialects differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import polars as pl
+
+from drover.network.expressions.like import like_to_regex, like_to_spark, readable_pattern
+from drover.network.expressions.literals import quote
+from drover.network.expressions.logic import called
+from drover.network.expressions.table import A_COUNT, A_STRING, Constant, Function, PolarsBuilder
+from drover.network.expressions.tree import Call, Literal, Value
+from drover.network.types import BOOLEAN, INT, INTEGERS, STRING
+
+MAX_COUNT: Final = 10_000  # characters that lpad, rpad and repeat may produce per character of their argument
+
+
+def constant_text(call: Call, index: int) -> str:
+    """Return the value of an argument that the table guarantees to be a string literal."""
+    argument = call.arguments[index]
+    assert isinstance(argument, Literal) and isinstance(argument.value, str)
+    return argument.value
+
+
+def constant_count(call: Call, index: int) -> int:
+    """Return the value of an argument that the table guarantees to be a whole literal."""
+    argument = call.arguments[index]
+    assert isinstance(argument, Literal) and isinstance(argument.value, int)
+    return argument.value
+
+
+def is_text(value: Value) -> bool:
+    return isinstance(value, str)
+
+
+def is_count(value: Value) -> bool:
+    return isinstance(value, int) and value <= MAX_COUNT
+
+
+TEXT: Final = Constant("a string, written out", (STRING,), is_text, ("'a'", "''", "'ab'", "'é'", "'$1'", "' '"))
+COUNT: Final = Constant(
+    f"a whole number up to {MAX_COUNT}, written out", INTEGERS, is_count, ("0", "1", "3", "7", "-1")
+)
+PART: Final = Constant(
+    "a whole number other than 0, written out",
+    INTEGERS,
+    lambda value: isinstance(value, int) and 0 < abs(value) <= MAX_COUNT,
+    ("1", "2", "-1", "-2", "5"),
+)
+PATTERN: Final = Constant(
+    "a pattern of up to 1000 characters, written out, in which \\ stands only before % _ or \\",
+    (STRING,),
+    readable_pattern,
+    ("'%a%'", "'_'", "'a%'", "'%'", "''", "'%b'", "'a\\\\_%'", "'%\\n%'", "'_%_'", "'é_'", "'ab'", "'%a%b'"),
+)
+
+
+def polars_substring(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    """Take code points from `position`, which counts from 1, or from the end if negative; 0 means 1."""
+    text, position = args[0], args[1].cast(pl.Int64)
+    size = text.str.len_chars().cast(pl.Int64)
+    start = pl.when(position > 0).then(position - 1).when(position < 0).then(size + position).otherwise(0)
+    begin = pl.max_horizontal(start, pl.lit(0, pl.Int64))
+    if len(args) == 2:
+        length = size
+    else:
+        # A start before the text uses up the length: substring('abc', -5, 3) is 'a'.
+        length = (start + args[2].cast(pl.Int64) - begin).clip(lower_bound=0)
+    known = text.is_not_null() & position.is_not_null()
+    return pl.when(known & length.is_not_null()).then(text.str.slice(begin, length))
+
+
+def polars_position(text: pl.Expr, part: pl.Expr) -> pl.Expr:
+    # Polars finds bytes; the code points before them are counted by cutting there.
+    before = text.cast(pl.Binary).bin.slice(pl.lit(0), text.str.find(part, literal=True)).cast(pl.String)
+    found = before.str.len_chars().cast(pl.Int32) + 1
+    return pl.when(text.str.contains(part, literal=True)).then(found).when(
+        text.is_not_null() & part.is_not_null()
+    ).then(pl.lit(0, pl.Int32))
+
+
+def padding(call: Call) -> str:
+    size, pad = constant_count(call, 1), constant_text(call, 2) if len(call.arguments) == 3 else " "
+    return (pad * max(size, 0))[: max(size, 0)]
+
+
+def polars_lpad(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    size, text = max(constant_count(call, 1), 0), args[0]
+    missing = (size - text.str.len_chars().cast(pl.Int64)).clip(lower_bound=0)
+    return pl.concat_str([pl.lit(padding(call)).str.slice(pl.lit(0), missing), text.str.head(size)])
+
+
+def polars_rpad(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    size = max(constant_count(call, 1), 0)
+    return pl.concat_str([args[0], pl.lit(padding(call))]).str.head(size)
+
+
+def polars_repeat(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    times = max(constant_count(call, 1), 0)
+    return args[0].repeat_by(pl.lit(times, pl.UInt32)).list.join("")
+
+
+def polars_replace(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    old = constant_text(call, 1)
+    return args[0].str.replace_all(old, constant_text(call, 2), literal=True) if old else args[0]
+
+
+def polars_split_part(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    by, part = constant_text(call, 1), constant_count(call, 2)
+    index = part - 1 if part > 0 else part
+    if not by:
+        return pl.when(args[0].is_not_null()).then(args[0] if part in (1, -1) else pl.lit(""))
+    found = args[0].str.split(by).list.get(index, null_on_oob=True)
+    return pl.when(args[0].is_not_null()).then(found.fill_null(""))
+
+
+def polars_reverse(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    # str.reverse keeps a letter and its accents together; Spark reverses code points.
+    return args[0].str.split("").list.reverse().list.join("")
+
+
+def each(method: Callable[[pl.Expr], pl.Expr]) -> PolarsBuilder:
+    return lambda _, a: method(a[0])
+
+
+STRINGS: Final = (
+    Function("length", (A_STRING,), INT, each(lambda x: x.str.len_chars().cast(pl.Int32)), called("CHAR_LENGTH"),
+             aliases=("char_length", "character_length", "len")),
+    Function("octet_length", (A_STRING,), INT, each(lambda x: x.str.len_bytes().cast(pl.Int32)),
+             called("OCTET_LENGTH")),
+    Function("upper", (A_STRING,), STRING, each(lambda x: x.str.to_uppercase()), called("UPPER"), aliases=("ucase",)),
+    # The small form of the Greek sigma depends on its neighbours, and on the Unicode version of each engine:
+    # here it is never the final one.
+    Function("lower", (A_STRING,), STRING,
+             each(lambda x: x.str.replace_all("Σ", "σ", literal=True).str.to_lowercase()),
+             lambda _, a: f"LOWER(REPLACE({a[0]}, {quote('Σ')}, {quote('σ')}))", aliases=("lcase",)),
+    Function("concat", (A_STRING,), STRING, lambda _, a: pl.concat_str(list(a)), called("CONCAT"), aliases=("||",),
+             repeats=True),
+    Function("concat_ws", (TEXT, A_STRING), STRING,
+             lambda c, a: pl.concat_str(list(a[1:]), separator=constant_text(c, 0), ignore_nulls=True),
+             called("CONCAT_WS"), repeats=True),
+    Function("substring", (A_STRING, A_COUNT, A_COUNT), STRING, polars_substring, called("SUBSTRING"),
+             aliases=("substr", "mid"), optional=1, copies=6),
+    Function("left", (A_STRING, A_COUNT), STRING,
+             lambda _, a: a[0].str.head(a[1].cast(pl.Int64).clip(lower_bound=0)), called("LEFT")),
+    Function("right", (A_STRING, A_COUNT), STRING,
+             lambda _, a: a[0].str.tail(a[1].cast(pl.Int64).clip(lower_bound=0)), called("RIGHT")),
+    Function("trim", (A_STRING,), STRING, each(lambda x: x.str.strip_chars(" ")), called("TRIM")),
+    Function("ltrim", (A_STRING,), STRING, each(lambda x: x.str.strip_chars_start(" ")), called("LTRIM")),
+    Function("rtrim", (A_STRING,), STRING, each(lambda x: x.str.strip_chars_end(" ")), called("RTRIM")),
+    Function("startswith", (A_STRING, A_STRING), BOOLEAN, lambda _, a: a[0].str.starts_with(a[1]),
+             called("STARTSWITH")),
+    Function("endswith", (A_STRING, A_STRING), BOOLEAN, lambda _, a: a[0].str.ends_with(a[1]), called("ENDSWITH")),
+    Function("contains", (A_STRING, A_STRING), BOOLEAN, lambda _, a: a[0].str.contains(a[1], literal=True),
+             called("CONTAINS")),
+    Function("instr", (A_STRING, A_STRING), INT, lambda _, a: polars_position(a[0], a[1]), called("INSTR"), copies=4),
+    Function("locate", (A_STRING, A_STRING), INT, lambda _, a: polars_position(a[1], a[0]), called("LOCATE"),
+             aliases=("position",), copies=4),
+    Function("replace", (A_STRING, TEXT, TEXT), STRING, polars_replace, called("REPLACE")),
+    Function("repeat", (A_STRING, COUNT), STRING, polars_repeat, called("REPEAT")),
+    Function("lpad", (A_STRING, COUNT, TEXT), STRING, polars_lpad, called("LPAD"), optional=1, copies=2),
+    Function("rpad", (A_STRING, COUNT, TEXT), STRING, polars_rpad, called("RPAD"), optional=1),
+    Function("split_part", (A_STRING, TEXT, PART), STRING, polars_split_part, called("SPLIT_PART"), copies=2),
+    Function("reverse", (A_STRING,), STRING, polars_reverse, called("REVERSE")),
+    Function("like", (A_STRING, PATTERN), BOOLEAN,
+             lambda c, a: a[0].str.contains(like_to_regex(constant_text(c, 1))),
+             lambda c, a: f"({a[0]} LIKE {like_to_spark(constant_text(c, 1))})", form="({0} LIKE {1})"),
+)  # fmt: skip

@@ -1,0 +1,103 @@
+"""Checked expressions: a typed tree that knows nothing of SQL text, Polars or Spark.
+
+Rule 1: a node is frozen, hashable and picklable, and its type is never unknown once `parse` has returned it.
+Rule 2: every operation is a Call whose name is a row of the function table, "cast" included; there is no other kind.
+Rule 3: a tree is small enough to compile: `depth` and `weight` are bounded when a Call is built, not when it is used.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from drover.network.types import DataType
+
+Value = bool | int | float | str | dt.date | dt.datetime | None
+
+# The type of a bare NULL until its surroundings give it one; no parsed tree contains it.
+UNTYPED: Final = DataType("null")
+
+LEFT: Final = "left"
+RIGHT: Final = "right"
+ONLY: Final = ""  # the side of a column where there is just one input
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A value computed from one row (or, in a join, from one pair of rows)."""
+
+    type: DataType
+
+    @property
+    def depth(self) -> int:
+        """Levels of nesting; 1 for a column or a literal."""
+        return 1
+
+    @property
+    def weight(self) -> int:
+        """Nodes after compiling, where a function that mentions an argument twice counts it twice."""
+        return 1
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The expressions this one is computed from."""
+        return ()
+
+    @property
+    def columns(self) -> frozenset[tuple[str, str]]:
+        """The columns used, as (side, name); the side is "" where there is one input only."""
+        return frozenset((node.side, node.name) for node in walk(self) if isinstance(node, Column))
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Expression):
+    """A column of an input."""
+
+    name: str
+    side: str = ONLY
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Expression):
+    """A constant; timestamps are naive datetimes in UTC."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Expression):
+    """A function of the table applied to arguments whose types the table has approved."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    height: int = field(compare=False, repr=False, default=1)
+    size: int = field(compare=False, repr=False, default=1)
+
+    @property
+    def depth(self) -> int:
+        """Levels of nesting."""
+        return self.height
+
+    @property
+    def weight(self) -> int:
+        """Nodes after compiling."""
+        return self.size
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The arguments."""
+        return self.arguments
+
+
+def walk(root: Expression) -> Iterator[Expression]:
+    """Yield every node once, also one that several parents share."""
+    seen: set[int] = set()
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            yield node
+            waiting.extend(node.children)
