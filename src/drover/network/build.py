@@ -151,7 +151,7 @@ class Stream:
         select: Mapping[str, str] | None = None,
         sticky: bool | None = None,
     ) -> Stream:
-        """Pair rows with those of `other`: `within` is how long left (and right) rows wait, `on` lists `x` or `x = y`."""
+        """Pair rows with those of `other`; `within`: how long left (and right) rows wait; `on` lists `x` or `x = y`."""
         left_window, right_window = within if isinstance(within, tuple) else (within, within)
         return self.builder.add(
             Join(

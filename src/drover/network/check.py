@@ -13,7 +13,7 @@ from itertools import islice, takewhile
 from typing import Final
 
 from drover.errors import Fault, nearest, nearest_name
-from drover.network.operators import Operator, Switch, TableRead, Union
+from drover.network.operators import Operator, Switch, TableRead, TableWrite, Union
 from drover.network.parts import Parts, source_faults, table_faults
 from drover.network.schema import NAME, NAME_RULE, Schema, known
 
@@ -66,6 +66,7 @@ def examine(parts: Parts, unclear: Unclear = CLEAR) -> Examined:
     if len(order) < len(parts.operators):
         faults += _cycle_faults(parts.operators, order, producers)
     streams = _derive_all(parts, order, unclear, faults)
+    faults += _writing_faults(parts, streams)
     if not unclear.reads:
         faults += _reading_faults(parts, producers, unclear)
     return Examined(streams, order, tuple(dict.fromkeys(faults)))
@@ -229,3 +230,17 @@ def _reading_faults(parts: Parts, producers: Mapping[str, Operator | None], uncl
         yield Fault(path, repr(stream), "every stream is read and this one is not", "Add it to outputs, or remove it.")
     if not parts.outputs and not unclear.read and all(operator.outputs for operator in parts.operators):
         yield Fault(("outputs",), "empty", "a network gives out a stream or writes a table", "List a stream.")
+
+
+def _writing_faults(parts: Parts, streams: Mapping[str, Schema | None]) -> Iterator[Fault]:
+    """Yield a fault where two streams written into one table carry their event time in different columns."""
+    times: dict[str, str] = {}
+    for operator in parts.operators:
+        if not isinstance(operator, TableWrite) or (schema := streams.get(operator.input)) is None:
+            continue
+        if schema.time is not None and times.setdefault(operator.into, schema.time) != schema.time:
+            first = times[operator.into]
+            rule = f"streams written into one table keep their event time in one column, and another uses {first!r}"
+            yield Fault(
+                ("operators", operator.name, "into"), repr(operator.into), rule, f"Rename {schema.time!r} in a map before."
+            )

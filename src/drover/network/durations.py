@@ -42,10 +42,7 @@ def parse_duration(value: str | timedelta) -> Micros:
     >>> parse_duration("1 min 30 s")
     90000000
     """
-    if isinstance(value, timedelta):
-        micros = value // timedelta(microseconds=1)
-    else:
-        micros = _parse_text(value)
+    micros = value // timedelta(microseconds=1) if isinstance(value, timedelta) else _parse_text(value)
     if not 0 <= micros <= LONGEST:
         raise ExpressionError(str(value), "a length of time is between 0 and 100 years", WAY_OUT)
     return micros

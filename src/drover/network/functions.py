@@ -62,7 +62,9 @@ def declaration_of(marked: AnyFunction) -> Declaration:
     declaration = getattr(marked, MARK, None)
     if not isinstance(declaration, Declaration):
         name = getattr(marked, "__name__", repr(marked))
-        raise DroverError(f"function {name} is not marked as an operator. Decorate it with drover.function(columns=...).")
+        raise DroverError(
+            f"function {name} is not marked as an operator. Decorate it with drover.function(columns=...)."
+        )
     return declaration
 
 

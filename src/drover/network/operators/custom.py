@@ -18,6 +18,7 @@ COST_CLASSES: Final = {  # expected busy seconds per tuple, until it is measured
     "heavy": 1e-4,
 }
 FUNCTION_PATH: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+PRIME: Final = 2**31 - 1
 FRAMES: Final = ("polars", "arrow")
 
 
@@ -90,6 +91,19 @@ class Synthetic(Operator):
     def inputs(self) -> tuple[str, ...]:
         """The one stream it reads."""
         return (self.input,)
+
+    def copies(self, time: str) -> str:
+        """Return the SQL expression, over event-time column `time`, for how often a row goes out.
+
+        Three rounds of arithmetic modulo a prime, on integers below 2^63, mean the same on every engine. One round is
+        not enough: then rows that pass one operator of a chain pass the next one too often.
+        """
+        stamp = f"pmod(unix_micros(`{time}`), {PRIME})"
+        first = f"pmod({stamp} * 48271 + {self.seed * 1_103_515_245 % PRIME}, {PRIME})"
+        second = f"pmod({first} * {first} + {stamp} * 40692, {PRIME})"
+        third = f"pmod({second} * {second} + {first} * 69621, {PRIME})"
+        whole = math.floor(self.selectivity)
+        return f"{whole} + IF({third} < {round((self.selectivity - whole) * PRIME)}, 1, 0)"
 
     def own_faults(self) -> Iterator[Fault]:
         """Yield faults of numbers out of range."""

@@ -1,0 +1,1 @@
+"""drover on Spark: the only package that imports pyspark."""

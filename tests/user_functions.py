@@ -1,0 +1,24 @@
+"""Functions marked as operators, for networks that tests build and run."""
+
+from __future__ import annotations
+
+import polars as pl
+
+import drover.network.functions as marks
+
+
+@marks.function(columns={"nulls": "int"}, cost="light")
+def nulls_per_row(frame: pl.DataFrame) -> pl.DataFrame:
+    count = pl.sum_horizontal(pl.all().is_null()).cast(pl.Int32)
+    return frame.select(count.alias("nulls"))
+
+
+@marks.function(columns={"seen": "bigint"}, keeps_state=True)
+def rows_so_far(frame: pl.DataFrame, state: bytes | None) -> tuple[pl.DataFrame, bytes]:
+    before = int.from_bytes(state or b"")
+    seen = pl.Series("seen", range(before + 1, before + frame.height + 1), dtype=pl.Int64)
+    return pl.DataFrame([seen]), (before + frame.height).to_bytes(8)
+
+
+def unmarked(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame
