@@ -242,5 +242,8 @@ def _writing_faults(parts: Parts, streams: Mapping[str, Schema | None]) -> Itera
             first = times[operator.into]
             rule = f"streams written into one table keep their event time in one column, and another uses {first!r}"
             yield Fault(
-                ("operators", operator.name, "into"), repr(operator.into), rule, f"Rename {schema.time!r} in a map before."
+                ("operators", operator.name, "into"),
+                repr(operator.into),
+                rule,
+                f"Rename {schema.time!r} in a map before.",
             )
