@@ -2,7 +2,7 @@
 
 Rule 1: what was asked for goes to standard output, what went wrong to standard error, without a traceback.
 Rule 2: text that came from a file reaches the terminal only through `visible`.
-Exit codes: 0 done, 1 faults were found, 2 the command line itself is wrong, 130 interrupted.
+Exit codes: 0 done, 1 faults were found or nobody reads the output, 2 the command line is wrong, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -44,12 +44,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
+    except SystemExit:  # how click itself takes a broken pipe
+        return 1
     except (click.Abort, KeyboardInterrupt):
         return 128 + signal.SIGINT
     except BrokenPipeError:
         # Whoever read the output has gone; without this, the interpreter complains when it flushes on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + signal.SIGPIPE
+        return 1
     except DroverError as error:
         _print_error(error)
         return 1

@@ -220,15 +220,15 @@ def _reading_faults(parts: Parts, producers: Mapping[str, Operator | None], uncl
     # A misspelt name is one fault, not also one of the stream that was meant.
     strays = sorted(name for name in read if name not in producers)[:MOST_FAULTS]
     read |= {nearest_name(name, producers) for name in strays}
-    for stream, producer in producers.items():
-        if stream in read:
-            continue
+    unread = [stream for stream in producers if stream not in read]
+    for stream in unread:
+        producer = producers[stream]
         path: tuple[str | int, ...] = ("sources", stream) if producer is None else ("operators", producer.name)
         if isinstance(producer, Switch):
             branch = stream.partition(".")[2]
             path = (*path, "rest") if branch == producer.rest else (*path, "cases", branch)
         yield Fault(path, repr(stream), "every stream is read and this one is not", "Add it to outputs, or remove it.")
-    if not parts.outputs and not unclear.read and all(operator.outputs for operator in parts.operators):
+    if not unread and not parts.outputs and not unclear.read and all(operator.outputs for operator in parts.operators):
         yield Fault(("outputs",), "empty", "a network gives out a stream or writes a table", "List a stream.")
 
 

@@ -35,14 +35,21 @@ def read_text(path: str | os.PathLike[str]) -> str:
         raise _refusal(
             "unreadable", f"it must be opened ({_reason(error)})", "Correct the name or its rights."
         ) from error
-    with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            kind = next((word for test, word in KINDS if test(found.st_mode)), "no regular file")
-            raise _refusal(kind, "a network is read from a regular file", "Name a file, or - for standard input.")
-        if found.st_size > MOST_BYTES:
-            raise _too_long(f"{found.st_size} bytes long")
-        return read_stream(file)
+    try:
+        _refuse_odd(os.fstat(descriptor))
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return read_stream(file)
+    finally:
+        os.close(descriptor)
+
+
+def _refuse_odd(found: os.stat_result) -> None:
+    """Raise FileError for anything but a regular file of a reasonable size."""
+    if not stat.S_ISREG(found.st_mode):
+        kind = next((word for test, word in KINDS if test(found.st_mode)), "no regular file")
+        raise _refusal(kind, "a network is read from a regular file", "Name a file, or - for standard input.")
+    if found.st_size > MOST_BYTES:
+        raise _too_long(f"{found.st_size} bytes long")
 
 
 def read_stream(file: BinaryIO) -> str:
@@ -65,8 +72,8 @@ def read_stream(file: BinaryIO) -> str:
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a file by way of a temporary one beside it; FileError says why it cannot be done."""
-    target = Path(os.path.realpath(path))  # a link stays a link
     try:
+        target = Path(os.path.realpath(path))  # a link stays a link
         if target.exists() and not target.is_file():
             raise _refusal("no regular file", "only a regular file can be replaced", "Name another file.")
         descriptor, temporary = _open_beside(target)

@@ -13,8 +13,8 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Final
 
-from drover.errors import Fault, FileError, NetworkError, shorten
-from drover.network.check import examine
+from drover.errors import Fault, FileError, NetworkError
+from drover.network.check import MOST_FAULTS, examine
 from drover.network.codecs import Plain
 from drover.network.disk import read_text, write_text
 from drover.network.document import Document, Fields, Items, Node, Scalar, file_fault, read_document
@@ -55,7 +55,7 @@ def _draft(document: Document) -> Draft | None:
 
 def _inspect(document: Document, draft: Draft | None) -> tuple[Network | None, tuple[Fault, ...]]:
     if document.root is None or draft is None:
-        return None, document.faults
+        return None, _by_line(document.faults)
     structural = (*document.faults, *draft.faults)
     if draft.parts is None:
         return None, _by_line(structural)
@@ -70,7 +70,13 @@ def _inspect(document: Document, draft: Draft | None) -> tuple[Network | None, t
 
 
 def _by_line(faults: Iterable[Fault]) -> tuple[Fault, ...]:
-    return tuple(sorted(dict.fromkeys(faults), key=lambda fault: fault.line or 0))
+    """Return the faults in the order of the file, and no more of them than somebody would read."""
+    ordered = sorted(dict.fromkeys(faults), key=lambda fault: fault.line or 0)
+    if len(ordered) > MOST_FAULTS:
+        left_out = f"holding {len(ordered) - MOST_FAULTS} more faults"
+        rest = file_fault(left_out, f"only the first {MOST_FAULTS} are told", "Correct these first.", ordered[-1].line)
+        return (*ordered[:MOST_FAULTS], rest)
+    return tuple(ordered)
 
 
 def _without_echoes(faults: Iterable[Fault], spoiled: Iterable[tuple[str | int, ...]]) -> list[Fault]:
@@ -130,14 +136,7 @@ def dumps(network: Network) -> str:
         for operator in network.operators
     }
     data["outputs"] = list(network.outputs)
-    text = emit(data)
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        found = shorten(text[max(0, error.start - 20) : error.end + 20])
-        fault = file_fault(found, "a file holds Unicode text and here is half a character", "Remove it.")
-        raise FileError([fault]) from error
-    return text
+    return emit(data)
 
 
 def _written(part: Source | Table | Operator, fields: Iterable[Field]) -> dict[str, Plain]:

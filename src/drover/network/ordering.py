@@ -97,7 +97,7 @@ def _crossings(graph: Graph, layers: list[list[int]]) -> int:
     for start, end, leaves in graph.links:
         links[graph.layer[start]].append((place[start], leaves, place[end]))
     total = 0
-    for layer_links, layer in zip(links, [*layers[1:], []], strict=True):
+    for layer_links, layer in zip(links[:-1], layers[1:], strict=True):
         counts = [0] * (len(layer) + 1)
         for done, (_, _, end) in enumerate(sorted(layer_links)):
             index, above = end + 1, 0

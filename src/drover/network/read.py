@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, TypeVar
 
 from drover.errors import Fault, nearest, nearest_name
-from drover.network.check import CLEAR, Unclear
+from drover.network.check import CLEAR, MOST_FAULTS, Unclear
 from drover.network.codecs import NAME, STREAM, STREAMS, ListOf, Reading, fault_at, is_blank, show
 from drover.network.document import MOST_NODES, Fields, Node, Scalar
 from drover.network.fields import KIND, KINDS, NETWORK, SOURCE, TABLE, VERSION, Field
@@ -110,10 +110,12 @@ class _Drafter:
         meant = set()
         for key, _ in node.entries:
             if key.text not in names:
-                hint = nearest(key.text, absent) or nearest(key.text, names)
+                hint = ""
+                if len(self.faults) < MOST_FAULTS:
+                    hint = nearest(key.text, absent) or nearest(key.text, names)
+                    meant.add(nearest_name(key.text, absent))
                 way_out = f"{hint}Known: {known(names)}."
                 self.faults.append(Fault((*path, key.text), "unknown", f"{what} has no such field", way_out, key.line))
-                meant.add(nearest_name(key.text, absent))
         return meant - {""}
 
     def sources(self, node: Node | None) -> tuple[Source, ...]:
