@@ -1,6 +1,6 @@
 """The command line: `drover COMMAND`.
 
-Rule 1: a command prints what it was asked for on standard output, and what is wrong on standard error, without traceback.
+Rule 1: what was asked for goes to standard output, what went wrong to standard error, without a traceback.
 Rule 2: text that came from a file reaches the terminal only through `visible`.
 Exit codes: 0 done, 1 faults were found, 2 the command line itself is wrong, 130 interrupted.
 """

@@ -11,6 +11,7 @@ from drover.cli.inputs import text_of
 from drover.errors import Fault, FileError, visible
 from drover.network.files import inspect
 from drover.network.model import Network
+from drover.network.summary import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Verdict:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for programs.")
 def check(files: tuple[str, ...], as_json: bool) -> int:
-    """Check network files and list all their faults.
+    r"""Check network files and list all their faults.
 
     FILE is a network in YAML; - is standard input. Nothing is run or imported. Each fault is one line:
 
@@ -52,12 +53,12 @@ def _lines(verdict: Verdict) -> list[str]:
     """Return what a person reads: a line per fault and one to sum up."""
     path = visible(verdict.path)
     if verdict.network is not None:
-        return [f"{path}: ok: {summary(verdict.network)}"]
+        return [f"{path}: ok: {size(verdict.network)}"]
     lines = [f"{path}{'' if fault.line is None else f':{fault.line}'}: {fault.text}" for fault in verdict.faults]
     return [*lines, f"{path}: {count(len(lines), 'fault')}"]
 
 
-def summary(network: Network) -> str:
+def size(network: Network) -> str:
     """Return name and size of a network in one line."""
     parts = [
         count(len(network.sources), "source"),
@@ -66,11 +67,6 @@ def summary(network: Network) -> str:
         count(len(network.outputs), "output"),
     ]
     return f"{network.name} has {', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def count(number: int, noun: str) -> str:
-    """Return e.g. `1 fault` or `2 faults`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _as_json(verdicts: list[Verdict]) -> str:

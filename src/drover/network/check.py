@@ -28,11 +28,12 @@ class Unclear:
     """What somebody who read the parts could not make out, and about which nothing is claimed.
 
     `makers` are sources and operators, `tables` are tables, whose columns are unknown; None: any name may be one.
-    `reads` says that some operator's inputs are unknown, so that nobody can tell which streams are read.
+    `read` are streams read by somebody who is not among the parts; `reads` says that there may be more of these.
     """
 
     makers: frozenset[str] | None = frozenset()
     tables: frozenset[str] | None = frozenset()
+    read: frozenset[str] = frozenset()
     reads: bool = False
 
     def makes(self, stream: str) -> bool:
@@ -67,7 +68,7 @@ def examine(parts: Parts, unclear: Unclear = CLEAR) -> Examined:
     streams = _derive_all(parts, order, unclear, faults)
     faults += _writing_faults(parts, streams)
     if not unclear.reads:
-        faults += _reading_faults(parts, producers)
+        faults += _reading_faults(parts, producers, unclear)
     return Examined(streams, order, tuple(dict.fromkeys(faults)))
 
 
@@ -213,9 +214,9 @@ def _derive_all(
     return streams
 
 
-def _reading_faults(parts: Parts, producers: Mapping[str, Operator | None]) -> Iterator[Fault]:
+def _reading_faults(parts: Parts, producers: Mapping[str, Operator | None], unclear: Unclear) -> Iterator[Fault]:
     """Yield a fault for every stream that nobody reads, and for a network that gives out nothing."""
-    read = {stream for operator in parts.operators for stream in operator.inputs} | set(parts.outputs)
+    read = {stream for operator in parts.operators for stream in operator.inputs} | set(parts.outputs) | unclear.read
     # A misspelt name is one fault, not also one of the stream that was meant.
     strays = sorted(name for name in read if name not in producers)[:MOST_FAULTS]
     read |= {nearest_name(name, producers) for name in strays}
@@ -227,7 +228,7 @@ def _reading_faults(parts: Parts, producers: Mapping[str, Operator | None]) -> I
             branch = stream.partition(".")[2]
             path = (*path, "rest") if branch == producer.rest else (*path, "cases", branch)
         yield Fault(path, repr(stream), "every stream is read and this one is not", "Add it to outputs, or remove it.")
-    if not parts.outputs and not any(not operator.outputs for operator in parts.operators):
+    if not parts.outputs and not unclear.read and all(operator.outputs for operator in parts.operators):
         yield Fault(("outputs",), "empty", "a network gives out a stream or writes a table", "List a stream.")
 
 
@@ -241,5 +242,8 @@ def _writing_faults(parts: Parts, streams: Mapping[str, Schema | None]) -> Itera
             first = times[operator.into]
             rule = f"streams written into one table keep their event time in one column, and another uses {first!r}"
             yield Fault(
-                ("operators", operator.name, "into"), repr(operator.into), rule, f"Rename {schema.time!r} in a map before."
+                ("operators", operator.name, "into"),
+                repr(operator.into),
+                rule,
+                f"Rename {schema.time!r} in a map before.",
             )

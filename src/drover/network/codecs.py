@@ -40,14 +40,18 @@ class Codec(Protocol[T]):
     """One kind of value; `says` describes it in an error and in the reference."""
 
     @property
-    def says(self) -> str: ...
+    def says(self) -> str:
+        """What the value is, in a few words."""
 
     @property
-    def stand_in(self) -> T: ...
+    def stand_in(self) -> T:
+        """Take this for a value that cannot be read."""
 
-    def read(self, node: Node) -> Reading[T]: ...
+    def read(self, node: Node) -> Reading[T]:
+        """Return what a node says."""
 
-    def write(self, value: T) -> Plain: ...
+    def write(self, value: T) -> Plain:
+        """Return what is to stand in a file."""
 
 
 def show(node: Node) -> str:
@@ -85,7 +89,9 @@ class Text:
         """Return the text as it stands there."""
         if isinstance(node, Scalar) and not is_blank(node):
             return Reading(node.text)
-        return Reading(self.stand_in, (fault_at(node, f"it is {self.says}", f"Write for example {self.example}."),))
+        return Reading(
+            self.stand_in, (fault_at(node, f"it must be {self.says}", f"Write for example {self.example}."),)
+        )
 
     def write(self, value: str) -> Plain:
         """Return the text."""
@@ -124,11 +130,11 @@ def _demand(pattern: re.Pattern[str], text: str, rule: str, way_out: str) -> str
 
 
 def _parse_number(text: str) -> float:
-    return float(_demand(NUMBER, text, "it is a number", "Write for example 0.5."))
+    return float(_demand(NUMBER, text, "it must be a number", "Write for example 0.5."))
 
 
 def _parse_whole(text: str) -> int:
-    return int(_demand(WHOLE, text, "it is a whole number", "Write for example 3."))
+    return int(_demand(WHOLE, text, "it must be a whole number", "Write for example 3."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +148,7 @@ class Truth:
         """Return the truth value."""
         if isinstance(node, Scalar) and not node.quoted and node.text.lower() in TRUTHS:
             return Reading(TRUTHS[node.text.lower()])
-        return Reading(False, (fault_at(node, f"it is {self.says}", "Write true or false, without quotes."),))
+        return Reading(False, (fault_at(node, f"it must be {self.says}", "Write true or false, without quotes."),))
 
     def write(self, value: bool) -> Plain:
         """Return the word."""
@@ -162,7 +168,7 @@ class ListOf(Generic[T]):
         """Return the items, a stand-in in each place that cannot be read."""
         if isinstance(node, Fields) or is_blank(node):
             way_out = "Write for example [a, b], or [] for none."
-            return Reading((), (fault_at(node, f"it is {self.says}", way_out),))
+            return Reading((), (fault_at(node, f"it must be {self.says}", way_out),))
         if isinstance(node, Scalar):
             node = Items((node,), node.line)
         if len(node.nodes) > self.most:
@@ -191,7 +197,7 @@ class MapOf(Generic[T]):
         """Return the entries in order."""
         if not isinstance(node, Fields):
             way_out = f"Write for example {{{self.example}}}."
-            return Reading((), (fault_at(node, f"it is {self.says}", way_out),))
+            return Reading((), (fault_at(node, f"it must be {self.says}", way_out),))
         if len(node.entries) > MOST_ENTRIES:
             return Reading((), (fault_at(node, f"a mapping has at most {MOST_ENTRIES} entries", "Split it."),))
         readings = [(key.text, self.value.read(value)) for key, value in node.entries]
@@ -216,7 +222,7 @@ class Within:
             both = LENGTH.read(node)
             return Reading((both.value, both.value), both.faults)
         if len(node.nodes) != 2:
-            fault = fault_at(node, f"it is {self.says}", "Write for example 10 s, or [10 s, 0 s].")
+            fault = fault_at(node, f"it must be {self.says}", "Write for example 10 s, or [10 s, 0 s].")
             return Reading(self.stand_in, (fault,))
         left, right = (LENGTH.read(item) for item in node.nodes)
         faults = (fault.under(index) for index, side in enumerate((left, right)) for fault in side.faults)

@@ -1,14 +1,15 @@
 """Files of a person's: read within bounds, written whole or not at all.
 
-Rule 1: only regular files are read, and never more than `MOST_BYTES`; a pipe, a device or a directory is refused unread.
+Rule 1: only regular files are read, and never more than `MOST_BYTES`; pipes, devices and directories are refused.
 Rule 2: a reader of a file that is being written sees the old or the new text, never a part.
 """
 
 from __future__ import annotations
 
 import os
-import secrets
 import stat
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -31,7 +32,9 @@ def read_text(path: str | os.PathLike[str]) -> str:
         # Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
-        raise _refusal("unreadable", f"it must be opened ({_reason(error)})", "Correct the name or its rights.") from error
+        raise _refusal(
+            "unreadable", f"it must be opened ({_reason(error)})", "Correct the name or its rights."
+        ) from error
     with os.fdopen(descriptor, "rb") as file:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
@@ -63,11 +66,10 @@ def read_stream(file: BinaryIO) -> str:
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a file by way of a temporary one beside it; FileError says why it cannot be done."""
     target = Path(os.path.realpath(path))  # a link stays a link
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}")
-    if target.exists() and not target.is_file():
-        raise _refusal("no regular file", "only a regular file can be replaced", "Name another file.")
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        if target.exists() and not target.is_file():
+            raise _refusal("no regular file", "only a regular file can be replaced", "Name another file.")
+        descriptor, temporary = _open_beside(target)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 if target.exists():
@@ -75,11 +77,20 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
                 file.write(text.encode("utf-8"))
                 file.flush()
                 os.fsync(descriptor)
-            os.replace(temporary, target)
+            temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
     except (OSError, ValueError) as error:
         raise _refusal("not written", f"it must be writable ({_reason(error)})", "Name another file.") from error
+
+
+def _open_beside(target: Path) -> tuple[int, Path]:
+    """Return a new file in the directory of `target`; not from `tempfile`, whose files only their owner may read."""
+    for attempt in count():
+        temporary = target.with_name(f".{target.name[:100]}.{os.getpid()}-{attempt}")
+        with suppress(FileExistsError):
+            return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666), temporary
+    raise AssertionError  # pragma: no cover
 
 
 def _reason(error: OSError | ValueError) -> str:

@@ -78,7 +78,7 @@ def read_document(text: str) -> Document:
     try:
         for event in yaml.parse(text, Loader=LOADER):
             reader.take(event)
-    except _Refused as refused:
+    except _RefusedError as refused:
         return Document(None, (*reader.faults, *refused.args))
     except yaml.MarkedYAMLError as error:
         return Document(None, (*reader.faults, _syntax_fault(error)))
@@ -93,7 +93,7 @@ def _syntax_fault(error: yaml.MarkedYAMLError) -> Fault:
     return file_fault("not YAML here", f"a network file is YAML ({said})", way_out, mark.line + 1 if mark else None)
 
 
-class _Refused(Exception):
+class _RefusedError(Exception):
     """Reading on makes no sense; holds the fault."""
 
 
@@ -126,7 +126,7 @@ class _Reader:
         self.count = 0
 
     def take(self, event: yaml.Event) -> None:
-        line = event.start_mark.line + 1
+        line = event.start_mark.line + 1 if event.start_mark else 1
         if isinstance(event, yaml.NodeEvent):
             self._count(line)
             self._refuse_extras(event, line)
@@ -139,7 +139,7 @@ class _Reader:
         elif isinstance(event, yaml.CollectionEndEvent):
             self._add(self.frames.pop().finish(), closed=True)
         elif isinstance(event, yaml.DocumentStartEvent) and self.roots:
-            raise _Refused(file_fault("several documents", "a file holds one network", "Remove this `---`.", line))
+            raise _RefusedError(file_fault("several documents", "a file holds one network", "Remove this `---`.", line))
 
     def document(self) -> Document:
         root = self.roots[0] if self.roots else Scalar("", 1)
@@ -163,16 +163,18 @@ class _Reader:
         self.count += 1
         if self.count > MOST_NODES:
             rule = f"a network file has at most {MOST_NODES} keys and values"
-            raise _Refused(file_fault("too long", rule, "Split the network into several files.", line))
+            raise _RefusedError(file_fault("too long", rule, "Split the network into several files.", line))
 
     def _open(self, line: int, is_mapping: bool) -> None:
         if self.frames and _waits(self.frames[-1]):
-            raise _Refused(
+            raise _RefusedError(
                 Fault((*self.path(), "?"), "a list or mapping", "a key is a word", "Write `key: value`.", line)
             )
         if len(self.frames) == DEEPEST:
             way_out = "Remove brackets or indentation; a network needs five levels."
-            raise _Refused(file_fault("nested too deeply", f"a network file has at most {DEEPEST} levels", way_out, line))
+            raise _RefusedError(
+                file_fault("nested too deeply", f"a network file has at most {DEEPEST} levels", way_out, line)
+            )
         self.frames.append(_Frame(line, is_mapping))
 
     def _add(self, node: Node, *, closed: bool = False) -> None:
@@ -211,7 +213,7 @@ class _Reader:
         self.spoiled = True
         self.faults.append(fault)
         if len(self.faults) >= MOST_NOTATION_FAULTS:
-            raise _Refused
+            raise _RefusedError
 
 
 def _waits(frame: _Frame) -> bool:
@@ -221,7 +223,7 @@ def _waits(frame: _Frame) -> bool:
 
 def _extras(event: yaml.NodeEvent) -> Iterator[tuple[str, str, str]]:
     if isinstance(event, yaml.AliasEvent):
-        yield "aliases", "*", event.anchor
+        yield "aliases", "*", event.anchor or ""
     elif event.anchor is not None:
         yield "anchors", "&", event.anchor
     tag = getattr(event, "tag", None)

@@ -53,10 +53,10 @@ def flow(value: Plain) -> str:
 
 
 def quote(text: str) -> str:
-    """Return a text as a YAML scalar: bare if that is safe anywhere, else in quotes.
+    r"""Return a text as a YAML scalar: bare if that is safe anywhere, else in quotes.
 
     >>> [quote(text) for text in ("a > 1", "x = 'a'", "it's: 5", "", "[1]")]
-    ['a > 1', "x = 'a'", '"it\\'s: 5"', '""', '"[1]"']
+    ['a > 1', "x = 'a'", '"it\'s: 5"', '""', '"[1]"']
     """
     if PLAIN.fullmatch(text) and text.isprintable() and not ENDS_PLAIN.search(text):
         return text

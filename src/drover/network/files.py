@@ -74,7 +74,7 @@ def _by_line(faults: Iterable[Fault]) -> tuple[Fault, ...]:
 
 
 def _without_echoes(faults: Iterable[Fault], spoiled: Iterable[tuple[str | int, ...]]) -> list[Fault]:
-    """Leave out faults of what could not be read: those below a spoiled path, and those of a field that is partly so."""
+    """Leave out faults of what could not be read: those below a spoiled path, and those of a partly spoiled field."""
     spoiled = set(spoiled)
     partly = {path[:length] for path in spoiled for length in range(FIELD_DEPTH, len(path))}
 

@@ -10,25 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, TypeAlias
 
-Pixels: TypeAlias = float
+from drover.network.ordering import Box, Graph, Pixels, neighbours, order
+
 Point: TypeAlias = tuple[Pixels, Pixels]
 
 BETWEEN: Final[Pixels] = 22  # two boxes of a layer
 BESIDE: Final[Pixels] = 12  # a wire and its neighbour
 GAP: Final[Pixels] = 56  # two layers
-SWEEPS: Final = 12
-SETTLINGS: Final = 8
+SETTLINGS: Final = 9  # odd: the last one goes rightwards and makes chains straight
 STRAIGHT: Final = 8.0  # how much more a wire wants to be straight than a box wants to be in the middle
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """Something to be placed."""
-
-    width: Pixels
-    height: Pixels
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +43,10 @@ class Arrangement:
     height: Pixels
 
 
-@dataclass(frozen=True, slots=True)
-class _Graph:
-    """Boxes and virtual boxes in layers."""
-
-    boxes: tuple[Box, ...]  # real ones first
-    layer: tuple[int, ...]
-    links: tuple[tuple[int, int, Pixels], ...]  # between neighbouring layers: from, to, leaves
-    chains: tuple[tuple[int, ...], ...]  # of each wire: the boxes it goes through, ends included
-    real: int
-
-
 def arrange(boxes: Sequence[Box], wires: Sequence[Wire]) -> Arrangement:
     """Return places for boxes and routes for wires; the graph must have no cycle."""
     graph = _split(boxes, wires, _layers(len(boxes), wires))
-    layers = _order(graph)
+    layers = order(graph)
     middles = _settle(graph, layers)
     return _draw(graph, wires, layers, middles)
 
@@ -91,7 +73,7 @@ def _layers(count: int, wires: Sequence[Wire]) -> list[int]:
     return layer
 
 
-def _split(boxes: Sequence[Box], wires: Sequence[Wire], layer: list[int]) -> _Graph:
+def _split(boxes: Sequence[Box], wires: Sequence[Wire], layer: list[int]) -> Graph:
     """Cut long wires at every layer; wires that leave a box at the same place share their way."""
     every, layer = list(boxes), list(layer)
     shared: dict[tuple[int, Pixels, int], int] = {}
@@ -108,87 +90,14 @@ def _split(boxes: Sequence[Box], wires: Sequence[Wire], layer: list[int]) -> _Gr
             chain.append(shared[key])
         chain.append(wire.target)
         chains.append(tuple(chain))
-        for index, (start, end) in enumerate(zip(chain, chain[1:], strict=False)):
+        for index, (start, end) in enumerate(pairwise(chain)):
             links[start, end, wire.leaves if index == 0 else 0.0] = None
-    return _Graph(tuple(every), tuple(layer), tuple(links), tuple(chains), len(boxes))
+    return Graph(tuple(every), tuple(layer), tuple(links), tuple(chains), len(boxes))
 
 
-def _neighbours(graph: _Graph) -> tuple[list[list[tuple[int, Pixels]]], list[list[tuple[int, Pixels]]]]:
-    """Return, for each box, what is before and behind it, with the height at which the link leaves."""
-    before: list[list[tuple[int, Pixels]]] = [[] for _ in graph.boxes]
-    behind: list[list[tuple[int, Pixels]]] = [[] for _ in graph.boxes]
-    for start, end, leaves in graph.links:
-        before[end].append((start, leaves))
-        behind[start].append((end, leaves))
-    return before, behind
-
-
-def _order(graph: _Graph) -> list[list[int]]:
-    """Return the boxes of each layer from top to bottom, with few crossings."""
-    before, behind = _neighbours(graph)
-    layers = _first_order(graph, behind)
-    best, fewest = [list(layer) for layer in layers], _crossings(graph, layers)
-    for sweep in range(SWEEPS):
-        rightwards = sweep % 2 == 0
-        place = {box: float(index) for layer in layers for index, box in enumerate(layer)}
-        for layer in layers if rightwards else layers[::-1]:
-            pull = {}
-            for box in layer:
-                near = [
-                    place[other] + (leaves / (graph.boxes[other].height + 1) if rightwards else 0.0)
-                    for other, leaves in (before if rightwards else behind)[box]
-                ]
-                pull[box] = sum(near) / len(near) if near else place[box]
-            layer.sort(key=pull.__getitem__)
-            place.update((box, float(index)) for index, box in enumerate(layer))
-        if (crossings := _crossings(graph, layers)) < fewest:
-            best, fewest = [list(layer) for layer in layers], crossings
-        if not fewest:
-            break
-    return best
-
-
-def _first_order(graph: _Graph, behind: list[list[tuple[int, Pixels]]]) -> list[list[int]]:
-    """Return boxes in the order of a walk along the wires, which keeps together what belongs together."""
-    layers: list[list[int]] = [[] for _ in range(max(graph.layer, default=-1) + 1)]
-    has_before = {end for _, end, _ in graph.links}
-    seen: set[int] = set()
-    stack = [box for box in range(len(graph.boxes) - 1, -1, -1) if box not in has_before]
-    while stack:
-        box = stack.pop()
-        if box in seen:
-            continue
-        seen.add(box)
-        layers[graph.layer[box]].append(box)
-        stack += (other for other, _ in sorted(behind[box], key=lambda link: -link[1]))
-    return layers
-
-
-def _crossings(graph: _Graph, layers: list[list[int]]) -> int:
-    """Count the crossings between neighbouring layers: the inversions of the sorted links, with a Fenwick tree."""
-    place = {box: index for layer in layers for index, box in enumerate(layer)}
-    links: list[list[tuple[int, Pixels, int]]] = [[] for _ in layers]
-    for start, end, leaves in graph.links:
-        links[graph.layer[start]].append((place[start], leaves, place[end]))
-    total = 0
-    for layer_links, layer in zip(links, [*layers[1:], []], strict=True):
-        counts = [0] * (len(layer) + 1)
-        for done, (_, _, end) in enumerate(sorted(layer_links)):
-            index, above = end + 1, 0
-            while index:
-                above += counts[index]
-                index &= index - 1
-            total += done - above
-            index = end + 1
-            while index <= len(layer):
-                counts[index] += 1
-                index += index & -index
-    return total
-
-
-def _settle(graph: _Graph, layers: list[list[int]]) -> list[Pixels]:
+def _settle(graph: Graph, layers: list[list[int]]) -> list[Pixels]:
     """Return the middle of each box: near those it is linked with, in order, and at a distance from its neighbours."""
-    before, behind = _neighbours(graph)
+    before, behind = neighbours(graph)
     middles = [0.0] * len(graph.boxes)
     for settling in range(SETTLINGS):
         for layer in layers if settling % 2 == 0 else layers[::-1]:
@@ -196,7 +105,7 @@ def _settle(graph: _Graph, layers: list[list[int]]) -> list[Pixels]:
             for box in layer:
                 half = graph.boxes[box].height / 2
                 wish = [_port(graph, middles, other, leaves) for other, leaves in before[box]]
-                if settling:
+                if 0 < settling < SETTLINGS - 1 or not wish:
                     wish += [
                         middles[other] + (half - leaves if box < graph.real else 0.0) for other, leaves in behind[box]
                     ]
@@ -207,12 +116,12 @@ def _settle(graph: _Graph, layers: list[list[int]]) -> list[Pixels]:
     return middles
 
 
-def _port(graph: _Graph, middles: list[Pixels], box: int, leaves: Pixels) -> Pixels:
+def _port(graph: Graph, middles: list[Pixels], box: int, leaves: Pixels) -> Pixels:
     """Return the height at which a wire leaves a box."""
     return middles[box] + (leaves - graph.boxes[box].height / 2 if box < graph.real else 0.0)
 
 
-def _spread(graph: _Graph, layer: list[int], wishes: list[Pixels], weights: list[float]) -> Iterator[Pixels]:
+def _spread(graph: Graph, layer: list[int], wishes: list[Pixels], weights: list[float]) -> Iterator[Pixels]:
     """Yield the places that miss the wishes least, by squares, and keep order and distance: isotonic regression."""
     offsets, offset = [], 0.0
     for index, box in enumerate(layer):
@@ -232,7 +141,7 @@ def _spread(graph: _Graph, layer: list[int], wishes: list[Pixels], weights: list
     return (mean + shift for mean, shift in zip(means, offsets, strict=True))
 
 
-def _draw(graph: _Graph, wires: Sequence[Wire], layers: list[list[int]], middles: list[Pixels]) -> Arrangement:
+def _draw(graph: Graph, wires: Sequence[Wire], layers: list[list[int]], middles: list[Pixels]) -> Arrangement:
     """Return coordinates that begin at 0."""
     top = min((middles[box] - graph.boxes[box].height / 2 for layer in layers for box in layer), default=0.0)
     bottom = max((middles[box] + graph.boxes[box].height / 2 for layer in layers for box in layer), default=0.0)
@@ -245,7 +154,7 @@ def _draw(graph: _Graph, wires: Sequence[Wire], layers: list[list[int]], middles
     corners = tuple(
         (lefts[graph.layer[box]], middles[box] - graph.boxes[box].height / 2 - top) for box in range(graph.real)
     )
-    entries = _entries(graph, wires, corners, middles)
+    entries = _entries(graph, wires, middles)
     routes = []
     for number, (wire, chain) in enumerate(zip(wires, graph.chains, strict=True)):
         start_x, start_y = corners[wire.source]
@@ -259,9 +168,7 @@ def _draw(graph: _Graph, wires: Sequence[Wire], layers: list[list[int]], middles
     return Arrangement(corners, tuple(routes), max(x - GAP, 0.0), bottom - top)
 
 
-def _entries(
-    graph: _Graph, wires: Sequence[Wire], corners: Sequence[Point], middles: list[Pixels]
-) -> dict[int, Pixels]:
+def _entries(graph: Graph, wires: Sequence[Wire], middles: list[Pixels]) -> dict[int, Pixels]:
     """Return, for each wire, how far below the top of its target it ends: side by side, in the order they come."""
     arriving: dict[int, list[tuple[Pixels, int]]] = {}
     for number, (wire, chain) in enumerate(zip(wires, graph.chains, strict=True)):

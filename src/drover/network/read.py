@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from drover.errors import Fault, nearest, nearest_name
 from drover.network.check import CLEAR, Unclear
-from drover.network.codecs import NAME, STREAM, ListOf, Reading, fault_at, is_blank, show
+from drover.network.codecs import NAME, STREAM, STREAMS, ListOf, Reading, fault_at, is_blank, show
 from drover.network.document import MOST_NODES, Fields, Node, Scalar
 from drover.network.fields import KIND, KINDS, NETWORK, SOURCE, TABLE, VERSION, Field
 from drover.network.operators import OPERATORS, Operator, Table
@@ -23,6 +23,7 @@ T = TypeVar("T")
 Path: TypeAlias = tuple[str | int, ...]
 
 OUTPUTS: Final = ListOf(STREAM, "a list of streams", MOST_NODES)
+STREAM_FIELDS: Final = frozenset(row.name for fields in KINDS.values() for row in fields if row.reads)
 STAND_IN_NAME: Final = "unnamed"
 
 
@@ -74,13 +75,14 @@ class _Drafter:
     spoiled: set[Path] = field(default_factory=set)
     makers: set[str] = field(default_factory=set)
     hidden_tables: set[str] = field(default_factory=set)
+    read: set[str] = field(default_factory=set)  # by operators whose kind is unknown
     lost: set[str] = field(default_factory=set)  # sections that could not be read at all
 
     def unclear(self) -> Unclear:
         """Return what cannot be told."""
         makers = None if self.lost & {"sources", "operators"} else frozenset(self.makers)
         tables = None if "tables" in self.lost else frozenset(self.hidden_tables)
-        return Unclear(makers, tables, self.reads or bool(self.lost & {"operators", "outputs"}))
+        return Unclear(makers, tables, frozenset(self.read), self.reads or bool(self.lost & {"operators", "outputs"}))
 
     def value(self, path: Path, reading: Reading[T]) -> T:
         """Return what was read, taking down its faults."""
@@ -141,7 +143,7 @@ class _Drafter:
             kind = self._kind(key, content)
             if kind is None:
                 self.makers.add(key.text)
-                self.reads = True
+                self._note_inputs(content)
                 continue
             fields = KINDS[kind]
             values, hides = self._fields(("operators", key.text), key, content, fields, f"kind {kind}", (KIND,))
@@ -149,6 +151,13 @@ class _Drafter:
             if hides:
                 self.makers.add(key.text)
         return tuple(operators)
+
+    def _note_inputs(self, node: Node) -> None:
+        """Note what an operator of unknown kind seems to read."""
+        entries = node.entries if isinstance(node, Fields) else ()
+        found = [STREAMS.read(value) for name, value in entries if name.text in STREAM_FIELDS]
+        self.reads |= not found or any(reading.faults for reading in found)
+        self.read.update(name for reading in found for name in reading.value)
 
     def _entries(self, section: str, node: Node | None) -> Iterable[tuple[Scalar, Node]]:
         if node is None or is_blank(node):
@@ -164,7 +173,9 @@ class _Drafter:
         path = ("operators", key.text)
         if not isinstance(node, Fields):
             way_out = f"Write for example {key.text}: {{kind: filter, input: requests, where: bytes > 1000}}."
-            self.faults.append(Fault(path, show(node), "an operator is a mapping of fields to values", way_out, key.line))
+            self.faults.append(
+                Fault(path, show(node), "an operator is a mapping of fields to values", way_out, key.line)
+            )
             return None
         found = next((value for name, value in node.entries if name.text == KIND), None)
         if found is None:

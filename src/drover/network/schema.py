@@ -65,9 +65,7 @@ def schema_faults(schema: Schema) -> Iterator[Fault]:
     for column in schema.columns:
         if not COLUMN_NAME.fullmatch(column.name):
             yield Fault(("columns", column.name), repr(column.name), COLUMN_RULE, "Rename the column.")
-        if (other := seen.setdefault(column.name.lower(), column.name)) != column.name or (
-            counts[column.name] > 1
-        ):
+        if (other := seen.setdefault(column.name.lower(), column.name)) != column.name or (counts[column.name] > 1):
             yield Fault(
                 ("columns", column.name),
                 repr(column.name),

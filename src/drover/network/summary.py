@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
 
 from drover.errors import visible
 from drover.network.durations import format_duration
-from drover.network.operators import (
-    Aggregate,
-    Filter,
-    Join,
-    Map,
-    Named,
-    Operator,
-    Switch,
-    Synthetic,
-    TableRead,
-    TableWrite,
-    Union,
-    UserDefined,
-)
+from drover.network.operators import Aggregate, Join, Named, Operator, TableRead
 from drover.network.parts import Source
 
 
@@ -31,37 +19,6 @@ def count(number: int, noun: str) -> str:
 def clean(text: str) -> str:
     """Return text on one line, without anything that could steer a terminal."""
     return visible(" ".join(text.split()))
-
-
-def summary(operator: Operator) -> str:
-    """Return what an operator does, on one line; empty if its kind says it all."""
-    return clean(_describe(operator))
-
-
-def _describe(operator: Operator) -> str:
-    match operator:
-        case Filter():
-            return operator.where
-        case Switch():
-            return "; ".join(f"{case.name}: {case.expression}" for case in operator.cases)
-        case Map():
-            return ("*, " if operator.extend else "") + _computed(operator.select)
-        case Aggregate():
-            return _describe_aggregate(operator)
-        case Join():
-            return _describe_join(operator)
-        case TableRead():
-            return f"{', '.join(operator.columns)} from {operator.from_table} by {', '.join(map(str, operator.on))}"
-        case TableWrite():
-            return f"into {operator.into}"
-        case UserDefined():
-            return operator.function
-        case Synthetic():
-            return f"{operator.cost:g} s per row, {operator.selectivity:g} rows for each"
-        case Union():
-            return ", ".join(operator.streams)
-        case _:
-            return ""
 
 
 def _computed(columns: Iterable[Named]) -> str:
@@ -83,10 +40,34 @@ def _describe_aggregate(operator: Aggregate) -> str:
     return " ".join(words)
 
 
+def _describe_read(operator: TableRead) -> str:
+    return f"{', '.join(operator.columns)} from {operator.from_table} by {', '.join(map(str, operator.on))}"
+
+
 def _describe_join(operator: Join) -> str:
     keys = [str(pair) for pair in operator.on] + ([operator.where] if operator.where is not None else [])
     spans = dict.fromkeys(format_duration(span) for span in (operator.left_window, operator.right_window))
     return f"{' and '.join(keys)} within {' and '.join(spans)}".strip()
+
+
+# Any: each function takes the operator of its kind.
+DESCRIPTIONS: Final[Mapping[str, Callable[[Any], str]]] = {
+    "filter": lambda operator: operator.where,
+    "switch": lambda operator: "; ".join(f"{case.name}: {case.expression}" for case in operator.cases),
+    "map": lambda operator: ("*, " if operator.extend else "") + _computed(operator.select),
+    "union": lambda operator: ", ".join(operator.streams),
+    "aggregate": _describe_aggregate,
+    "join": _describe_join,
+    "table_read": _describe_read,
+    "table_write": lambda operator: f"into {operator.into}",
+    "user": lambda operator: operator.function,
+    "synthetic": lambda operator: f"{operator.cost:g} s per row, {operator.selectivity:g} rows for each",
+}
+
+
+def summary(operator: Operator) -> str:
+    """Return what an operator does, on one line."""
+    return clean(DESCRIPTIONS[operator.kind](operator))
 
 
 def describe_source(source: Source) -> str:

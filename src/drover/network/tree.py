@@ -18,6 +18,7 @@ from drover.network.summary import clean, describe_source, summary
 DEEPEST: Final = 16
 ABOVE: Final = "(shown above)"
 BELOW: Final = "(goes on below)"
+OUTPUT: Final = "=> output"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +37,23 @@ ASCII: Final = Guides("|  ", "|- ", "`- ")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line: where it stands, what it names, of what kind it is and what is to be said of it."""
+    """One line: where it stands, what it names, of what kind it is, what is to be said of it; whether it goes out."""
 
     guide: str
     name: str
     kind: str
     note: str
+    mark: str = ""
 
     def __str__(self) -> str:
-        return f"{self.guide}{'  '.join(word for word in (self.name, self.kind, self.note) if word)}"
+        return f"{self.guide}{'  '.join(word for word in (self.name, self.kind, self.note, self.mark) if word)}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Branch:
-    """Something still to be shown: an operator, a branch of a switch (a stream), or the mark of an output."""
+    """Something still to be shown: an operator, or a stream of a switch."""
 
-    item: Operator | str | None
-    stream: str  # that leads to it, or that is given out
+    item: Operator | str
     stems: tuple[bool, ...]  # for each level above: whether more follows there
     is_last: bool
 
@@ -73,12 +74,13 @@ class _Planter:
 
     def rows(self) -> Iterator[Row]:
         for source in self.network.sources:
-            yield Row("", source.name, "source", self._note(source.name, describe_source(source)))
+            note = self._note(source.name, describe_source(source))
+            yield Row("", source.name, "source", note, self._mark(source.name))
             yield from self._below(self._readers(source.name, ()))
         while self.cut:
             operator = self.cut.popleft()
             if operator.name not in self.shown:
-                yield from self._below([_Branch(operator, "", (), True)], root=True)
+                yield from self._below([_Branch(operator, (), True)], root=True)
         for table in self.network.tables:
             note = f"key {', '.join(table.key)}; {table.schema if self.schemas else ', '.join(table.schema.names)}"
             yield Row("", table.name, "table", clean(note))
@@ -87,9 +89,11 @@ class _Planter:
         return clean(str(self.network.streams[stream])) if self.schemas and stream in self.network.streams else note
 
     def _readers(self, stream: str, stems: tuple[bool, ...]) -> list[_Branch]:
-        items: list[Operator | None] = [None] if stream in self.outputs else []
-        items += self.network.readers[stream]
-        return [_Branch(item, stream, stems, index == len(items) - 1) for index, item in enumerate(items)]
+        readers = self.network.readers[stream]
+        return [_Branch(item, stems, index == len(readers) - 1) for index, item in enumerate(readers)]
+
+    def _mark(self, stream: str) -> str:
+        return OUTPUT if stream in self.outputs else ""
 
     def _below(self, branches: list[_Branch], *, root: bool = False) -> Iterator[Row]:
         """Yield a row for each branch and all that hangs on it, without recursion."""
@@ -98,16 +102,13 @@ class _Planter:
             branch = stack.pop()
             guide = "" if root and not branch.stems and isinstance(branch.item, Operator) else self._guide(branch)
             below = branch.stems if guide == "" else (*branch.stems, not branch.is_last)
-            match branch.item:
-                case None:
-                    yield Row(guide, "=>", "output", branch.stream)
-                case str(stream):
-                    yield Row(guide, stream, "", self._note(stream, ""))
-                    stack += self._readers(stream, below)[::-1]
-                case operator:
-                    row, children = self._operator(operator, guide, below)
-                    yield row
-                    stack += children[::-1]
+            if isinstance(branch.item, str):
+                yield Row(guide, branch.item, "", self._note(branch.item, ""), self._mark(branch.item))
+                children = self._readers(branch.item, below)
+            else:
+                row, children = self._operator(branch.item, guide, below)
+                yield row
+            stack += children[::-1]
 
     def _operator(self, operator: Operator, guide: str, below: tuple[bool, ...]) -> tuple[Row, list[_Branch]]:
         if operator.name in self.shown:
@@ -116,12 +117,13 @@ class _Planter:
             self.cut.append(operator)
             return Row(guide, operator.name, operator.kind, BELOW), []
         self.shown.add(operator.name)
-        row = Row(guide, operator.name, operator.kind, self._note(operator.name, summary(operator)))
+        note = self._note(operator.name, summary(operator))
+        row = Row(guide, operator.name, operator.kind, note, self._mark(operator.name))
         if not isinstance(operator, Switch):
             readers = [branch for stream in operator.outputs for branch in self._readers(stream, below)]
             return row, readers
         last = len(operator.outputs) - 1
-        return row, [_Branch(stream, stream, below, index == last) for index, stream in enumerate(operator.outputs)]
+        return row, [_Branch(stream, below, index == last) for index, stream in enumerate(operator.outputs)]
 
     def _guide(self, branch: _Branch) -> str:
         stems = (self.guides.stem if more else self.guides.gap for more in branch.stems)

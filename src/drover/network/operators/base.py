@@ -96,9 +96,9 @@ def expression_fault(field: tuple[str | int, ...], error: ExpressionError) -> Fa
     return Fault(field, shorten(error.found), error.rule, error.way_out)
 
 
-def parsed(text: str, types: Mapping[str, DataType], field: tuple[str | int, ...], faults: list[Fault]) -> (
-    Expression | None
-):
+def parsed(
+    text: str, types: Mapping[str, DataType], field: tuple[str | int, ...], faults: list[Fault]
+) -> Expression | None:
     """Return the scalar expression in `text`, or None with the reason added to `faults`."""
     try:
         return parse(text, types)

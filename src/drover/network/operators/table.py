@@ -61,7 +61,9 @@ class TableRead(Operator):
     def _key_faults(self, schema: Schema, table: Table) -> Iterator[Fault]:
         if sorted(pair.right for pair in self.on) != sorted(table.key):
             rule = f"a table is read by its whole key ({known(table.key)}), so that a row meets at most one"
-            yield Fault(("on",), known(pair.right for pair in self.on), rule, "Name a stream column for each key column.")
+            yield Fault(
+                ("on",), known(pair.right for pair in self.on), rule, "Name a stream column for each key column."
+            )
         for index, pair in enumerate(self.on):
             if pair.left not in schema.types:
                 yield missing_column(pair.left, schema, ("on", index))
