@@ -61,12 +61,12 @@ def build() -> drover.Network:
             "size": "left.size",
             "paid": "left.price",
             "offered": "right.ask",
-            "over": "left.price - right.ask",
+            "excess": "left.price - right.ask",
         },
     )
     dear.aggregate(
         "dear_minutes",
-        {"pairs": "count(*)", "worst": "max(over)", "spread": "stddev(over)"},
+        {"pairs": "count(*)", "worst": "max(excess)", "spread": "stddev(excess)"},
         size="1 min",
         advance="30 s",
         group_by="symbol",

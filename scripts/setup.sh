@@ -64,7 +64,7 @@ if [ -f "$STAMP" ] && [ "$(cat "$STAMP")" = "$HERE" ] && [ -x .venv/bin/python ]
     rm -f "$STAMP"
 else
     python=$(find_python)
-    say "building .venv with $python ($("$python" -V 2>&1)); the packages take 1 GB and a few minutes"
+    say "building .venv with $python ($("$python" -V 2>&1)); the packages take 1.3 GB and a few minutes"
     rm -f "$STAMP"
     "$python" -m venv --clear .venv
 fi

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user
 import drover
 
 T0 = datetime(2024, 1, 1, tzinfo=UTC)
-SCHEMA = {"ts": pl.Datetime("us", "UTC"), "k": pl.String, "v": pl.Int64}
+SCHEMA = pl.Schema({"ts": pl.Datetime("us", "UTC"), "k": pl.String(), "v": pl.Int64()})
 COLUMNS = {"ts": "timestamp", "k": "string", "v": "bigint"}
 
 
@@ -25,7 +26,10 @@ def make_batches(seed: int, count: int, length: int) -> list[pl.DataFrame]:
     return [
         pl.DataFrame(
             {
-                "ts": T0 + pl.Series([timedelta(seconds=30 * b) + timedelta(milliseconds=(s * 7919 * seed) % 45_000) for s in step]),
+                "ts": T0
+                + pl.Series(
+                    [timedelta(seconds=30 * b) + timedelta(milliseconds=(s * 7919 * seed) % 45_000) for s in step]
+                ),
                 "k": [f"k{(s * seed + b) % 3}" for s in step],
                 "v": [(s * 31 + b) % 17 for s in step],
             },
@@ -40,6 +44,7 @@ def write_batches(batches: list[pl.DataFrame], folder: Path) -> None:
     for index, batch in enumerate(batches):
         path = folder / f"{index:03}.parquet"
         batch.write_parquet(path)
+        os.utime(path, (index, index))  # Spark reads files in order of their age, in whole seconds
 
 
 def stream_of(spark: SparkSession, folder: Path) -> DataFrame:
@@ -105,7 +110,10 @@ def test_a_join_equals_spark_streaming(spark: SparkSession, tmp_path: Path) -> N
     first, second = (net.source(name, COLUMNS, time="ts", lateness="20 s") for name in ("a", "b"))
     select = {"k": "left.k", "v": "left.v", "w": "right.v"}
     first.join("out", second, within=("5 s", "2 s"), on="k", select=select).output()
-    frames = {"a": spark.createDataFrame(pl.concat(left).to_arrow()), "b": spark.createDataFrame(pl.concat(right).to_arrow())}
+    frames = {
+        "a": spark.createDataFrame(pl.concat(left).to_arrow()),
+        "b": spark.createDataFrame(pl.concat(right).to_arrow()),
+    }
     found = drover.reference(net.build(), frames).streams["out"].select(F.unix_micros("ts"), "k", "v", "w").collect()
     assert sorted(tuple(row) for row in found) == expected
     assert len(expected) > 20
@@ -142,7 +150,9 @@ def test_a_join_equals_brute_force(
     ).output()
     frames = {
         name: spark.createDataFrame(
-            pl.DataFrame([(T0 + timedelta(seconds=t), k, v) for t, k, v in rows], schema=SCHEMA, orient="row").to_arrow()
+            pl.DataFrame(
+                [(T0 + timedelta(seconds=t), k, v) for t, k, v in rows], schema=SCHEMA, orient="row"
+            ).to_arrow()
         )
         for name, rows in (("a", left), ("b", right))
     }

@@ -16,10 +16,11 @@ from typing import Final
 import click
 
 from drover.cli.check import check
+from drover.cli.demo import demo
 from drover.cli.show import show
 from drover.errors import DroverError, FaultsError, visible
 
-COMMANDS: Final = (check, show)
+COMMANDS: Final = (demo, check, show)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

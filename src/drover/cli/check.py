@@ -79,6 +79,7 @@ def _as_json(verdicts: list[Verdict]) -> str:
             "faults": [
                 {
                     "line": fault.line,
+                    "field": fault.field,
                     "path": list(fault.path),
                     "value": fault.value,
                     "rule": fault.rule,

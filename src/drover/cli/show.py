@@ -36,16 +36,17 @@ def show(file: str, drawing: str | None, as_json: bool, schemas: bool) -> None:
       drover show traffic.yaml --svg traffic.svg
     """
     network = loads(text_of(file))
-    if drawing is not None:
-        write_text(drawing, svg(network))
-        click.echo(visible(drawing))
-    elif as_json:
+    if as_json:
         click.echo(json.dumps(_as_data(network), indent=2))
     else:
-        _print_tree(network, schemas)
+        print_tree(network, schemas)
+    if drawing is not None:
+        write_text(drawing, svg(network))
+        click.echo(f"drawn in {visible(drawing)}", err=True)
 
 
-def _print_tree(network: Network, schemas: bool) -> None:
+def print_tree(network: Network, schemas: bool) -> None:
+    """Print a network as a tree, in colours on a terminal."""
     guides = LINES if (sys.stdout.encoding or "").lower().startswith("utf") else ASCII
     rows = tree(network, guides, schemas=schemas)
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)

@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import reduce
 from typing import Any, Final
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
 
@@ -161,7 +162,9 @@ def upserted(table: Table, initial: DataFrame | None, writes: Sequence[tuple[str
         parts.append(initial.select(*columns))
     rest = [name for name in table.schema.names if name not in table.key and name != time]
     order = F.struct(*(f"`{name}`" for name in (time, *rest)))
-    best = reduce(DataFrame.unionByName, parts).groupBy(*(f"`{name}`" for name in table.key)).agg(F.max(order).alias("r"))
+    best = (
+        reduce(DataFrame.unionByName, parts).groupBy(*(f"`{name}`" for name in table.key)).agg(F.max(order).alias("r"))
+    )
     value = {name: F.col(f"`{name}`") if name in table.key else F.col(f"r.`{name}`") for name in table.schema.names}
     return best.select(*(column.alias(name) for name, column in value.items()))
 
@@ -175,12 +178,18 @@ def compile_synthetic(operator: Synthetic, scope: Scope) -> DataFrame:
 
 
 def compile_user_defined(operator: UserDefined, scope: Scope) -> DataFrame:
-    """Return what the user's function makes of the rows: all at once and in order if it keeps state, else in any cut."""
+    """Return what the user's function makes of the rows: in one piece and in order if it keeps state."""
     call = Caller(operator, scope.schema(operator.input))
     schema = ", ".join(f"`{column.name}` {spark_type(column.type)}" for column in operator.columns)
     frame = scope.streams[operator.input]
     if operator.keeps_state:
-        return frame.groupBy(F.lit(0)).applyInArrow(call.whole, schema)
+
+        def whole(
+            table: pa.Table,
+        ) -> pa.Table:  # not `call.whole`: Spark takes `self` for a wish to see the group's key
+            return call.whole(table)
+
+        return frame.groupBy().applyInArrow(whole, schema)
     return frame.mapInArrow(call.batches, schema)
 
 

@@ -63,4 +63,3 @@ class Caller:
                 f"function {self.operator.function!r} of operator {self.operator.name!r} returned values that do not "
                 f"fit its declared columns: {error}. Correct one of the two."
             ) from error
-

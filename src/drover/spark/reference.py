@@ -88,7 +88,8 @@ def _watermarks(network: Network, streams: Mapping[str, DataFrame], watermark: W
         return dict.fromkeys(names, END)
     if watermark == "seen":
         return {source.name: _seen(source, streams[source.name]) for source in network.sources}
-    if not isinstance(watermark, Mapping) or set(watermark) != set(names):
+    given: object = watermark  # whatever a caller without a type checker passes
+    if not isinstance(given, Mapping) or set(given) != set(names):
         raise DroverError(
             f"watermark is {watermark!r}, but must be 'seen', 'end', a datetime, or one datetime for each of the "
             f"sources {', '.join(names)}. Give one of these."
@@ -99,7 +100,7 @@ def _watermarks(network: Network, streams: Mapping[str, DataFrame], watermark: W
 def _aware(instant: datetime) -> datetime:
     if instant.tzinfo is None:
         raise DroverError(
-            f"watermark is {instant.isoformat()}, but must have a time zone. Add tzinfo=datetime.UTC if that is what it is."
+            f"watermark is {instant.isoformat()}, but must have a time zone. Add tzinfo=UTC if it means that."
         )
     return instant.astimezone(UTC)
 
