@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.cli.golden import GOLDEN, agrees
 
 from drover.cli import main
 from drover.cli.check import judge
+from tests.cli.golden import GOLDEN, agrees
 
 PATIENCE = 10.0  # seconds; the slowest takes two on a quiet machine
 

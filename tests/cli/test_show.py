@@ -5,9 +5,9 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from tests.cli.golden import GOLDEN, agrees
 
 from drover.cli import main
+from tests.cli.golden import GOLDEN, agrees
 
 EVERY_KIND = str(GOLDEN / "every_kind.yaml")
 
@@ -41,7 +41,7 @@ def test_colours_go_to_terminals_only(capsys: pytest.CaptureFixture[str], monkey
 def test_the_drawing_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "n.svg"
     assert main(["show", EVERY_KIND, "--svg", str(out)]) == 0
-    assert capsys.readouterr().out == f"{out}\n"
+    assert capsys.readouterr().err == f"drawn in {out}\n"
     assert ET.parse(out).getroot().tag.endswith("svg")
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
-from tests.strategies.networks import networks
 
 from drover.errors import FileError, NetworkError
 from drover.network.files import dump, dumps, inspect, load, loads
@@ -15,6 +14,7 @@ from drover.network.operators import Filter, Map, Named, Switch
 from drover.network.parts import Source
 from drover.network.schema import Column
 from drover.network.types import STRING, TIMESTAMP
+from tests.strategies.networks import networks
 
 WORDS = ("yes", "no", "null", "NULL", "true", "on", "off", "y", "n", "_1", "e3", "inf", "nan", "drover", "kind")
 HOSTILE = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
@@ -160,8 +160,8 @@ def test_empty_sections_are_as_good_as_none() -> None:
 
 
 WORDS_OF_FILES = (
-    "drover name sources tables operators outputs columns kind filter join union a time key input inputs where select on"
-    " within 10s 1 true switch cases int left right from into compute size group_by aggregate table_read map"
+    "drover name sources tables operators outputs columns kind filter join union a time key input inputs where select"
+    " on within 10s 1 true switch cases int left right from into compute size group_by aggregate table_read map"
 )
 WORD = st.sampled_from(WORDS_OF_FILES.split())
 

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from hypothesis import given
-from tests.strategies.networks import networks
 
 from drover.network.build import Builder
 from drover.network.model import Network
 from drover.network.tree import ABOVE, ASCII, BELOW, tree
+from tests.strategies.networks import networks
 
 
 def lines(network: Network) -> list[str]:

@@ -27,7 +27,7 @@ class Verdict:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for programs.")
 def check(files: tuple[str, ...], as_json: bool) -> int:
-    r"""Check network files and list all their faults.
+    """Check network files and list all their faults.
 
     FILE is a network in YAML; - is standard input. Nothing is run or imported. Each fault is one line:
 
@@ -35,7 +35,7 @@ def check(files: tuple[str, ...], as_json: bool) -> int:
       traffic.yaml:12: operators.busy.where is 'byte > 9', but ... . Did you mean bytes?
 
     The exit code is 0 if every file is sound, and 1 if any has a fault.
-    """
+    """  # noqa: D301 - click wants the character itself
     verdicts = [judge(path) for path in files]
     click.echo(_as_json(verdicts) if as_json else "\n".join(line for verdict in verdicts for line in _lines(verdict)))
     return 1 if any(verdict.network is None for verdict in verdicts) else 0

@@ -26,7 +26,7 @@ from drover.network.summary import summary
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for programs.")
 @click.option("--schemas", is_flag=True, help="Show the columns and types of every stream.")
 def show(file: str, drawing: str | None, as_json: bool, schemas: bool) -> None:
-    r"""Show the network in FILE as a tree: below each stream, what reads it.
+    """Show the network in FILE as a tree: below each stream, what reads it.
 
     FILE is a network in YAML; - is standard input. An operator that reads several streams is shown below the first, and
     the others refer to it. `=> output` marks streams that leave the network.
@@ -34,7 +34,7 @@ def show(file: str, drawing: str | None, as_json: bool, schemas: bool) -> None:
     \b
       drover show traffic.yaml
       drover show traffic.yaml --svg traffic.svg
-    """
+    """  # noqa: D301 - click wants the character itself
     network = loads(text_of(file))
     if as_json:
         click.echo(json.dumps(_as_data(network), indent=2))
@@ -50,7 +50,7 @@ def print_tree(network: Network, schemas: bool) -> None:
     guides = LINES if (sys.stdout.encoding or "").lower().startswith("utf") else ASCII
     rows = tree(network, guides, schemas=schemas)
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
-    if not console.is_terminal:  # rich would measure and pad; what is piped is for grep
+    if not console.is_terminal or console.no_color:  # rich would measure and pad; what is piped is for grep
         click.echo("\n".join([size(network), *map(str, rows)]))
         return
     console.print(Text(size(network), style="bold"))
@@ -60,7 +60,7 @@ def print_tree(network: Network, schemas: bool) -> None:
 
 def _styled(row: Row) -> Text:
     words = [(row.name, "bold"), (row.kind, "cyan"), (row.note, ""), (row.mark, "green")]
-    text = Text(row.guide, style="dim")
+    text = Text().append(row.guide, style="dim")
     text.append_text(Text("  ").join(Text(word, style=style) for word, style in words if word))
     return text
 

@@ -15,7 +15,8 @@ from drover.network.codecs import Plain
 WIDTH: Final = 100
 # Neither an indicator in front, nor anything that ends a plain scalar or a line within.
 PLAIN: Final = re.compile(r"(?![-?:] |---|\.\.\.|[-?:,\[\]{}#&*!|>'\"%@`~=<])\S(.*\S)?")
-ENDS_PLAIN: Final = re.compile(r": | #|:$|^[-?:]$|[\[\]{},]")
+# A question mark ends one only in PyYAML's own scanner, and there only between brackets.
+ENDS_PLAIN: Final = re.compile(r": | #|:$|^[-:]$|[\[\]{},?]")
 ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
