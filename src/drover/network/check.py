@@ -6,15 +6,15 @@ Rule 1: every fault is reported, in the order of the network, and none is the me
 from __future__ import annotations
 
 import difflib
-from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from drover.errors import Fault
 from drover.network.operators import Operator, Switch, TableRead, TableWrite, Union
+from drover.network.order import cycle_faults, topological
 from drover.network.parts import Parts, source_faults, table_faults
-from drover.network.schema import NAME, NAME_RULE, Schema, known
+from drover.network.schema import NAME, NAME_RULE, Schema, known, schema_faults
 
 # Where an operator names its input streams and its table, by field; the rest say `input`.
 STREAM_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {"join": ("left", "right")}
@@ -34,9 +34,9 @@ def examine(parts: Parts) -> Examined:
     faults = [*_name_faults(parts), *_own_faults(parts)]
     producers = _producers(parts)
     faults += _reference_faults(parts, producers)
-    order = _topological(parts.operators, producers)
+    order = topological(parts.operators, producers)
     if len(order) < len(parts.operators):
-        faults += _cycle_faults(parts.operators, order, producers)
+        faults += cycle_faults(parts.operators, producers)
     streams = _derive_all(parts, order, faults)
     faults += _writing_faults(parts, streams)
     faults += _reading_faults(parts, producers)
@@ -111,53 +111,6 @@ def _unknown(path: tuple[str | int, ...], name: str, what: str, names: Mapping[s
     return Fault(path, repr(name), f"there is no such {what}", f"{hint}Known: {known(sorted(names))}.")
 
 
-def _topological(operators: tuple[Operator, ...], producers: Mapping[str, Operator | None]) -> tuple[Operator, ...]:
-    """Return operators so that each comes after those it reads from; those on or behind a cycle are left out.
-
-    Declared order decides among the free ones, so that equal networks have equal orders.
-    """
-    position = {id(operator): index for index, operator in enumerate(operators)}
-    waits: list[int] = []
-    followers: list[list[int]] = [[] for _ in operators]
-    for index, operator in enumerate(operators):
-        before = {position[id(made)] for stream in operator.inputs if (made := producers.get(stream)) is not None}
-        waits.append(len(before))
-        for other in before:
-            followers[other].append(index)
-    free = deque(index for index, count in enumerate(waits) if count == 0)
-    order = []
-    while free:
-        index = free.popleft()
-        order.append(operators[index])
-        for follower in followers[index]:
-            waits[follower] -= 1
-            if waits[follower] == 0:
-                free.append(follower)
-    return tuple(order)
-
-
-def _cycle_faults(
-    operators: tuple[Operator, ...], order: tuple[Operator, ...], producers: Mapping[str, Operator | None]
-) -> Iterator[Fault]:
-    """Yield one fault per cycle: walk backwards from each operator that could not be ordered until one repeats."""
-    placed = {id(operator) for operator in order}
-    known_cyclic: set[int] = set()
-    for start in operators:
-        walk: dict[int, Operator] = {}
-        step: Operator | None = start
-        while step is not None and id(step) not in walk and id(step) not in placed | known_cyclic:
-            walk[id(step)] = step
-            behind = (producers.get(stream) for stream in step.inputs)
-            step = next((made for made in behind if made is not None and id(made) not in placed), None)
-        if step is not None and id(step) in walk:
-            names = [operator.name for operator in walk.values()]
-            cycle = names[names.index(step.name) :][::-1]
-            path = " -> ".join((*cycle, cycle[0]))
-            rule = f"a network has no cycles and here is {path}"
-            yield Fault(("operators", cycle[0]), "part of a cycle", rule, "Cut it at one of these operators.")
-        known_cyclic |= set(walk)
-
-
 def _derive_all(parts: Parts, order: tuple[Operator, ...], faults: list[Fault]) -> dict[str, Schema | None]:
     """Return the schema of every stream, adding faults; what hangs on a faulty stream is not checked further."""
     tables = {table.name: table for table in parts.tables if not any(table_faults(table))}
@@ -172,6 +125,8 @@ def _derive_all(parts: Parts, order: tuple[Operator, ...], faults: list[Fault]) 
             derived = operator.derive(inputs, tables)
             faults += (fault.under("operators", operator.name) for fault in derived.faults)
             schemas = derived.schemas
+            if any(operator.own_faults()):  # a column named twice, say: what it breaks further down is an echo
+                schemas = tuple(None if schema and any(schema_faults(schema)) else schema for schema in schemas)
         for stream, schema in zip(operator.outputs, schemas, strict=True):
             streams.setdefault(stream, schema)
     return streams
@@ -201,5 +156,8 @@ def _writing_faults(parts: Parts, streams: Mapping[str, Schema | None]) -> Itera
             first = times[operator.into]
             rule = f"streams written into one table keep their event time in one column, and another uses {first!r}"
             yield Fault(
-                ("operators", operator.name, "into"), repr(operator.into), rule, f"Rename {schema.time!r} in a map before."
+                ("operators", operator.name, "into"),
+                repr(operator.into),
+                rule,
+                f"Rename {schema.time!r} in a map before.",
             )
