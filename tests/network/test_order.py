@@ -118,7 +118,10 @@ def test_a_long_cycle_is_one_fault() -> None:
     ring = [a_filter(f"f{j}", f"f{(j - 1) % LONG}") for j in range(LONG)]
     (fault,) = faults_of(*ring, a_filter())
     assert fault.path == ("operators", "f0")
+    assert "f0 -> f1 -> f2 -> " in fault.rule
     assert fault.rule.endswith("-> f9999 -> f0")
+    assert "... (10000 operators)" in fault.rule
+    assert len(str(fault)) < 400
 
 
 def test_a_long_chain_declared_backwards_is_put_in_order() -> None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from drover.errors import Fault
 from drover.network.operators import Operator
+
+SHOWN: Final = 20  # operators of a cycle that its fault names
 
 Links: TypeAlias = Sequence[Sequence[int]]  # for each operator, by index, the indices of others
 
@@ -42,6 +44,8 @@ def cycle_faults(operators: Sequence[Operator], producers: Mapping[str, Operator
     for first in sorted(min(knot) for knot in _knots(before)):
         cycle = _cycle_through(first, before)
         names = [operators[index].name for index in (*cycle, cycle[0])]
+        if len(cycle) > SHOWN:
+            names[SHOWN // 2 : -SHOWN // 2] = [f"... ({len(cycle)} operators)"]
         rule = f"a network has no cycles and here is {' -> '.join(names)}"
         yield Fault(("operators", names[0]), "part of a cycle", rule, "Cut it at one of these operators.")
 
