@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 
 STAMP=.venv/.drover-setup
 LOG=.venv/setup.log
+HERE=$(pwd -P) # as make's CURDIR: without links, or the two would never agree
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 
@@ -58,7 +59,7 @@ pip() {
 }
 
 started=$(date +%s)
-if [ -f "$STAMP" ] && [ "$(cat "$STAMP")" = "$PWD" ] && [ -x .venv/bin/python ]; then
+if [ -f "$STAMP" ] && [ "$(cat "$STAMP")" = "$HERE" ] && [ -x .venv/bin/python ]; then
     say "bringing .venv up to date with requirements.lock"
     rm -f "$STAMP"
 else
@@ -72,5 +73,5 @@ fi
 pip install --no-deps -r requirements.lock
 pip install --no-deps --no-build-isolation --editable .
 pip check
-printf '%s\n' "$PWD" >"$STAMP"
+printf '%s\n' "$HERE" >"$STAMP"
 say "done in $(($(date +%s) - started)) s"

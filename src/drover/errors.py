@@ -6,16 +6,40 @@ Rule 2: a fault names the field, the value found there, the rule it breaks and t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 SHOWN = 80  # characters of an offending value that an error repeats; the rest is cut
+LONGEST_NAME = 128  # a longer word, or one among more names, is not compared: that would take seconds
+MOST_NAMES = 1_000
 
 
 def shorten(value: object) -> str:
     """Return `value` as an error shows it: quoted if it is text, cut if it is long."""
     text = repr(value) if isinstance(value, str) else str(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}... ({len(text)} characters)"
+
+
+def visible(text: str, most: int = 10 * SHOWN) -> str:
+    """Return `text` cut, and with an escape for every character that could steer a terminal or hide in it."""
+    cut = text if len(text) <= most else f"{text[:most]}..."
+    if cut.isprintable():
+        return cut
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in cut)
+
+
+def nearest_name(word: str, names: Collection[str]) -> str:
+    """Return the name most like `word`, or nothing if none is."""
+    if len(word) > LONGEST_NAME or len(names) > MOST_NAMES:
+        return ""
+    return next(iter(difflib.get_close_matches(word, names, n=1)), "")
+
+
+def nearest(word: str, names: Collection[str]) -> str:
+    """Return `Did you mean ...? `, or nothing if no name is like `word`."""
+    near = nearest_name(word, names)
+    return f"Did you mean {near}? " if near else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +58,13 @@ class Fault:
     @property
     def field(self) -> str:
         """The path in one word, e.g. `operators.busy.where`."""
-        return ".".join(str(step) for step in self.path)
+        return ".".join(visible(str(step), SHOWN) for step in self.path)
+
+    @property
+    def text(self) -> str:
+        """The fault in one line, without the line it was found in."""
+        value, rule, way_out = visible(self.value, 2 * SHOWN), visible(self.rule), visible(self.way_out)
+        return f"{self.field} is {value}, but {rule}. {way_out}"
 
     def under(self, *prefix: str | int) -> Fault:
         """Return the same fault with `prefix` before its path."""
@@ -42,7 +72,7 @@ class Fault:
 
     def __str__(self) -> str:
         where = f"line {self.line}: " if self.line is not None else ""
-        return f"{where}{self.field} is {self.value}, but {self.rule}. {self.way_out}"
+        return f"{where}{self.text}"
 
 
 class DroverError(Exception):

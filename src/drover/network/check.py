@@ -5,12 +5,13 @@ Rule 1: every fault is reported, in the order of the network, and none is the me
 
 from __future__ import annotations
 
-import difflib
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice, takewhile
 from typing import Final
 
-from drover.errors import Fault
+from drover.errors import Fault, nearest, nearest_name
 from drover.network.operators import Operator, Switch, TableRead, TableWrite, Union
 from drover.network.order import cycle_faults, topological
 from drover.network.parts import Parts, source_faults, table_faults
@@ -18,6 +19,33 @@ from drover.network.schema import NAME, NAME_RULE, Schema, known, schema_faults
 
 # Where an operator names its input streams and its table, by field; the rest say `input`.
 STREAM_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {"join": ("left", "right")}
+# Behind as many faults nobody looks for more; without a bound, the hints in them would take hours on a hostile file.
+MOST_FAULTS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """What somebody who read the parts could not make out, and about which nothing is claimed.
+
+    `makers` are sources and operators, `tables` are tables, whose columns are unknown; None: any name may be one.
+    `read` are streams read by somebody who is not among the parts; `reads` says that there may be more of these.
+    """
+
+    makers: frozenset[str] | None = frozenset()
+    tables: frozenset[str] | None = frozenset()
+    read: frozenset[str] = frozenset()
+    reads: bool = False
+
+    def makes(self, stream: str) -> bool:
+        """Return whether the stream may come from one of the makers."""
+        return self.makers is None or stream in self.makers or stream.partition(".")[0] in self.makers
+
+    def keeps(self, table: str) -> bool:
+        """Return whether the table may be one of these."""
+        return self.tables is None or table in self.tables
+
+
+CLEAR: Final = Unclear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +57,18 @@ class Examined:
     faults: tuple[Fault, ...]
 
 
-def examine(parts: Parts) -> Examined:
-    """Check every rule and work out every schema."""
+def examine(parts: Parts, unclear: Unclear = CLEAR) -> Examined:
+    """Check every rule and work out every schema, as far as the parts are clear."""
     faults = [*_name_faults(parts), *_own_faults(parts)]
     producers = _producers(parts)
-    faults += _reference_faults(parts, producers)
+    faults += islice(_reference_faults(parts, producers, unclear), MOST_FAULTS)
     order = topological(parts.operators, producers)
     if len(order) < len(parts.operators):
         faults += cycle_faults(parts.operators, producers)
-    streams = _derive_all(parts, order, faults)
+    streams = _derive_all(parts, order, unclear, faults)
     faults += _writing_faults(parts, streams)
-    faults += _reading_faults(parts, producers)
+    if not unclear.reads:
+        faults += _reading_faults(parts, producers, unclear)
     return Examined(streams, order, tuple(dict.fromkeys(faults)))
 
 
@@ -86,63 +115,75 @@ def _producers(parts: Parts) -> dict[str, Operator | None]:
     return producers
 
 
-def _reference_faults(parts: Parts, producers: Mapping[str, Operator | None]) -> Iterator[Fault]:
-    tables = {table.name for table in parts.tables}
+def _reference_faults(parts: Parts, producers: Mapping[str, Operator | None], unclear: Unclear) -> Iterator[Fault]:
+    tables = dict.fromkeys(sorted(table.name for table in parts.tables))
+    streams = sorted(producers)
     for operator in parts.operators:
         for index, stream in enumerate(operator.inputs):
-            if stream not in producers:
-                yield _unknown(("operators", operator.name, *input_field(operator, index)), stream, "stream", producers)
-        if operator.table is not None and operator.table not in tables:
+            if stream not in producers and not unclear.makes(stream):
+                yield _unknown(("operators", operator.name, *input_field(operator, index)), stream, "stream", streams)
+        if operator.table is not None and operator.table not in tables and not unclear.keeps(operator.table):
             field = "from" if isinstance(operator, TableRead) else "into"
-            yield _unknown(("operators", operator.name, field), operator.table, "table", dict.fromkeys(tables))
+            yield _unknown(("operators", operator.name, field), operator.table, "table", list(tables))
+    seen: set[str] = set()
     for index, stream in enumerate(parts.outputs):
-        if stream not in producers:
-            yield _unknown(("outputs", index), stream, "stream", producers)
-        elif stream in parts.outputs[:index]:
+        if stream not in producers and not unclear.makes(stream):
+            yield _unknown(("outputs", index), stream, "stream", streams)
+        elif stream in seen:
             yield Fault(("outputs", index), repr(stream), "a stream is listed once", "Leave it out here.")
+        seen.add(stream)
 
 
-def _unknown(path: tuple[str | int, ...], name: str, what: str, names: Mapping[str, object]) -> Fault:
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f"Did you mean {near[0]}? " if near else ""
-    if switch := [stream for stream in names if stream.startswith(f"{name}.")]:
-        hint = f"It is a switch: name one of its streams, {known(switch)}. "
-        return Fault(path, repr(name), f"there is no such {what}", hint.strip())
-    return Fault(path, repr(name), f"there is no such {what}", f"{hint}Known: {known(sorted(names))}.")
+def _unknown(path: tuple[str | int, ...], name: str, what: str, names: list[str]) -> Fault:
+    """Return the fault of naming something that is not among `names`, which are sorted."""
+    first = bisect_left(names, f"{name}.")
+    if switch := list(takewhile(lambda stream: stream.startswith(f"{name}."), islice(names, first, None))):
+        hint = f"It is a switch: name one of its streams, {known(switch)}."
+        return Fault(path, repr(name), f"there is no such {what}", hint)
+    return Fault(path, repr(name), f"there is no such {what}", f"{nearest(name, names)}Known: {known(names)}.")
 
 
-def _derive_all(parts: Parts, order: tuple[Operator, ...], faults: list[Fault]) -> dict[str, Schema | None]:
+def _derive_all(
+    parts: Parts, order: tuple[Operator, ...], unclear: Unclear, faults: list[Fault]
+) -> dict[str, Schema | None]:
     """Return the schema of every stream, adding faults; what hangs on a faulty stream is not checked further."""
-    tables = {table.name: table for table in parts.tables if not any(table_faults(table))}
+    tables = {
+        table.name: table for table in parts.tables if not any(table_faults(table)) and not unclear.keeps(table.name)
+    }
     streams: dict[str, Schema | None] = {}
     for source in parts.sources:
-        streams.setdefault(source.name, None if any(source_faults(source)) else source.schema)
+        known_schema = not unclear.makes(source.name) and not any(source_faults(source))
+        streams.setdefault(source.name, source.schema if known_schema else None)
     for operator in order:
         inputs = tuple(schema for stream in operator.inputs if (schema := streams.get(stream)) is not None)
         hidden = len(inputs) < len(operator.inputs) or (operator.table is not None and operator.table not in tables)
         schemas: tuple[Schema | None, ...] = (None,) * len(operator.outputs)
-        if not hidden and inputs:
+        if not hidden and inputs and len(faults) < MOST_FAULTS:
             derived = operator.derive(inputs, tables)
             faults += (fault.under("operators", operator.name) for fault in derived.faults)
             schemas = derived.schemas
             if any(operator.own_faults()):  # a column named twice, say: what it breaks further down is an echo
                 schemas = tuple(None if schema and any(schema_faults(schema)) else schema for schema in schemas)
         for stream, schema in zip(operator.outputs, schemas, strict=True):
-            streams.setdefault(stream, schema)
+            streams.setdefault(stream, None if unclear.makes(operator.name) else schema)
     return streams
 
 
-def _reading_faults(parts: Parts, producers: Mapping[str, Operator | None]) -> Iterator[Fault]:
+def _reading_faults(parts: Parts, producers: Mapping[str, Operator | None], unclear: Unclear) -> Iterator[Fault]:
     """Yield a fault for every stream that nobody reads, and for a network that gives out nothing."""
-    read = {stream for operator in parts.operators for stream in operator.inputs} | set(parts.outputs)
+    read = {stream for operator in parts.operators for stream in operator.inputs} | set(parts.outputs) | unclear.read
+    # A misspelt name is one fault, not also one of the stream that was meant.
+    strays = sorted(name for name in read if name not in producers)[:MOST_FAULTS]
+    read |= {nearest_name(name, producers) for name in strays}
     for stream, producer in producers.items():
         if stream in read:
             continue
         path: tuple[str | int, ...] = ("sources", stream) if producer is None else ("operators", producer.name)
         if isinstance(producer, Switch):
-            path = (*path, "cases", stream.partition(".")[2])
+            branch = stream.partition(".")[2]
+            path = (*path, "rest") if branch == producer.rest else (*path, "cases", branch)
         yield Fault(path, repr(stream), "every stream is read and this one is not", "Add it to outputs, or remove it.")
-    if not parts.outputs and not any(not operator.outputs for operator in parts.operators):
+    if not parts.outputs and not unclear.read and all(operator.outputs for operator in parts.operators):
         yield Fault(("outputs",), "empty", "a network gives out a stream or writes a table", "List a stream.")
 
 

@@ -6,6 +6,7 @@ Rule 1: names are checked here and nowhere else. Rule 2: columns may hold NULL, 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -16,6 +17,7 @@ from drover.network.types import TIMESTAMP, DataType
 # Safe in SQL, in file names and in Spark's configuration keys. Operators may use a dash, columns may not.
 COLUMN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,127}")
+MOST_COLUMNS: Final = 5_000  # of a stream or table; Spark's planner takes minutes over more
 COLUMN_RULE: Final = "a column name has letters, digits and _, up to 128 of them, and does not start with a digit"
 NAME_RULE: Final = "a name has letters, digits, _ and -, up to 128 of them, and starts with a letter or _"
 
@@ -54,13 +56,16 @@ def schema_faults(schema: Schema) -> Iterator[Fault]:
     """Yield what is wrong with `schema`: no columns, bad or repeated names, an event time that is not a timestamp."""
     if not schema.columns:
         yield Fault(("columns",), "empty", "there must be at least one column", "List columns with their types.")
+    if len(schema.columns) > MOST_COLUMNS:
+        rule = f"there are at most {MOST_COLUMNS} columns"
+        yield Fault(("columns",), f"{len(schema.columns)} columns", rule, "Leave out those that nobody reads.")
+        return
     seen: dict[str, str] = {}
+    counts = Counter(schema.names)
     for column in schema.columns:
         if not COLUMN_NAME.fullmatch(column.name):
             yield Fault(("columns", column.name), repr(column.name), COLUMN_RULE, "Rename the column.")
-        if (other := seen.setdefault(column.name.lower(), column.name)) != column.name or (
-            schema.names.count(column.name) > 1
-        ):
+        if (other := seen.setdefault(column.name.lower(), column.name)) != column.name or (counts[column.name] > 1):
             yield Fault(
                 ("columns", column.name),
                 repr(column.name),

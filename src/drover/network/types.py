@@ -6,7 +6,6 @@ Rule 2: timestamps count microseconds. `timestamp` is an instant (UTC), `timesta
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -14,7 +13,7 @@ from typing import Final
 import polars as pl
 import pyarrow as pa
 
-from drover.errors import ExpressionError
+from drover.errors import ExpressionError, nearest
 
 MAX_PRECISION: Final = 38  # digits of a decimal, in Spark and in Arrow's decimal128
 
@@ -137,8 +136,7 @@ def parse_type(text: str) -> DataType:
                 "Write for example decimal(10,2).",
             )
         return decimal(precision, scale)
-    near = difflib.get_close_matches(word, SIMPLE, n=1)
-    hint = f"Did you mean {near[0]}? " if near else ""
+    hint = nearest(word, SIMPLE)
     known = ", ".join(sorted({str(t) for t in SIMPLE.values()}))
     raise ExpressionError(text, "there is no such column type", f"{hint}Known: {known}, decimal(p,s).")
 

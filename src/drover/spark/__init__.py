@@ -1,1 +1,1 @@
-"""Everything that touches Spark."""
+"""drover on Spark: the only package that imports pyspark."""

@@ -6,13 +6,12 @@ Rule 3: faults have paths relative to the operator, named after its fields.
 
 from __future__ import annotations
 
-import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from drover.errors import ExpressionError, Fault, shorten
+from drover.errors import ExpressionError, Fault, nearest, shorten
 from drover.network.durations import Micros, format_duration
 from drover.network.expressions import Expression, parse
 from drover.network.schema import COLUMN_NAME, COLUMN_RULE, Column, Schema, known
@@ -117,8 +116,7 @@ def demand_boolean(expression: Expression | None, text: str, field: tuple[str | 
 
 def missing_column(name: str, schema: Schema, field: tuple[str | int, ...]) -> Fault:
     """Return the fault of naming a column that `schema` does not have."""
-    near = difflib.get_close_matches(name, schema.names, n=1)
-    hint = f"Did you mean {near[0]}? " if near else ""
+    hint = nearest(name, schema.names)
     return Fault(field, repr(name), "there is no such column", f"{hint}Known: {known(schema.names)}.")
 
 

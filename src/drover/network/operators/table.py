@@ -50,10 +50,11 @@ class TableRead(Operator):
         (schema,) = inputs
         table = tables[self.from_table]
         faults = [*self._key_faults(schema, table)]
+        taken = {other.lower() for other in schema.names}
         for index, name in enumerate(self.columns):
             if name not in table.schema.types:
                 faults.append(missing_column(name, table.schema, ("columns", index)))
-            elif name.lower() in {other.lower() for other in schema.names}:
+            elif name.lower() in taken:
                 rule = "the stream already has a column of that name"
                 faults.append(Fault(("columns", index), repr(name), rule, "Rename the stream's in a map before."))
         added = tuple(Column(name, table.schema.types[name]) for name in self.columns if name in table.schema.types)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -30,7 +31,7 @@ class Union(Operator):
             way_out = "Name a second stream, or leave the union out."
             found = known(self.streams)
             yield Fault(("inputs",), found, "a union merges at least two", way_out)
-        for name in sorted({name for name in self.streams if self.streams.count(name) > 1}):
+        for name in sorted(name for name, count in Counter(self.streams).items() if count > 1):
             rule = "a union reads each stream once"
             yield Fault(("inputs",), repr(name), rule, "Name it once, or put a map between to say that you mean it.")
 

@@ -1,0 +1,65 @@
+"""The command line: `drover COMMAND`.
+
+Rule 1: what was asked for goes to standard output, what went wrong to standard error, without a traceback.
+Rule 2: text that came from a file reaches the terminal only through `visible`.
+Exit codes: 0 done, 1 faults were found, 2 the command line itself is wrong, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+import click
+
+from drover.cli.check import check
+from drover.cli.show import show
+from drover.errors import DroverError, FaultsError, visible
+
+COMMANDS: Final = (check, show)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="drover", message="%(prog)s %(version)s")
+def drover() -> None:
+    """Run a network of continuous queries inside one Spark application."""
+
+
+for command in COMMANDS:
+    drover.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a name may not fit the terminal's encoding
+    try:
+        # Not standalone: click would print "Aborted!" with a traceback's manners, and hide a broken pipe's exit code.
+        result = drover.main(args=arguments, prog_name="drover", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return 128 + signal.SIGINT
+    except BrokenPipeError:
+        # Whoever read the output has gone; without this, the interpreter complains when it flushes on exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    except DroverError as error:
+        _print_error(error)
+        return 1
+    return result if isinstance(result, int) else 0
+
+
+def _print_error(error: DroverError) -> None:
+    if isinstance(error, FaultsError):
+        lines = [f"drover: {fault}" for fault in error.faults]
+    else:
+        lines = [f"drover: {visible(line)}" for line in str(error).splitlines()]
+    for line in lines:
+        click.echo(line, err=True)

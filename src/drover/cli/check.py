@@ -1,0 +1,102 @@
+"""`drover check`: every fault of a network file, with its line."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import click
+
+from drover.cli.inputs import text_of
+from drover.errors import Fault, FileError, visible
+from drover.network.files import inspect
+from drover.network.model import Network
+from drover.network.summary import count
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is to be said of one file."""
+
+    path: str
+    network: Network | None
+    faults: tuple[Fault, ...]
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for programs.")
+def check(files: tuple[str, ...], as_json: bool) -> int:
+    r"""Check network files and list all their faults.
+
+    FILE is a network in YAML; - is standard input. Nothing is run or imported. Each fault is one line:
+
+    \b
+      traffic.yaml:12: operators.busy.where is 'byte > 9', but ... . Did you mean bytes?
+
+    The exit code is 0 if every file is sound, and 1 if any has a fault.
+    """
+    verdicts = [judge(path) for path in files]
+    click.echo(_as_json(verdicts) if as_json else "\n".join(line for verdict in verdicts for line in _lines(verdict)))
+    return 1 if any(verdict.network is None for verdict in verdicts) else 0
+
+
+def judge(path: str) -> Verdict:
+    """Return what is to be said of the file at `path`."""
+    try:
+        return Verdict(path, *inspect(text_of(path)))
+    except FileError as error:
+        return Verdict(path, None, error.faults)
+
+
+def _lines(verdict: Verdict) -> list[str]:
+    """Return what a person reads: a line per fault and one to sum up."""
+    path = visible(verdict.path)
+    if verdict.network is not None:
+        return [f"{path}: ok: {size(verdict.network)}"]
+    lines = [f"{path}{'' if fault.line is None else f':{fault.line}'}: {fault.text}" for fault in verdict.faults]
+    return [*lines, f"{path}: {count(len(lines), 'fault')}"]
+
+
+def size(network: Network) -> str:
+    """Return name and size of a network in one line."""
+    parts = [
+        count(len(network.sources), "source"),
+        *([count(len(network.tables), "table")] if network.tables else []),
+        count(len(network.operators), "operator"),
+        count(len(network.outputs), "output"),
+    ]
+    return f"{network.name} has {', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _as_json(verdicts: list[Verdict]) -> str:
+    """Return what a program reads; text that is not ASCII is escaped."""
+    files = [
+        {
+            "file": verdict.path,
+            "sound": verdict.network is not None,
+            "network": None if verdict.network is None else _counts(verdict.network),
+            "faults": [
+                {
+                    "line": fault.line,
+                    "path": list(fault.path),
+                    "value": fault.value,
+                    "rule": fault.rule,
+                    "way_out": fault.way_out,
+                }
+                for fault in verdict.faults
+            ],
+        }
+        for verdict in verdicts
+    ]
+    return json.dumps({"sound": all(file["sound"] for file in files), "files": files}, indent=2)
+
+
+def _counts(network: Network) -> dict[str, str | int]:
+    return {
+        "name": network.name,
+        "sources": len(network.sources),
+        "tables": len(network.tables),
+        "operators": len(network.operators),
+        "outputs": len(network.outputs),
+    }

@@ -1,0 +1,270 @@
+"""Codecs: how one value stands in a network file, both ways.
+
+Rule 1: a codec never raises: it returns a value, or a stand-in of the right type together with the faults.
+Rule 2: what `write` makes, `read` reads back as an equal value.
+Rule 3: shape is judged here, sense in the model: a codec does not know which streams or columns exist.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
+
+from drover.errors import ExpressionError, Fault, shorten
+from drover.network.document import Fields, Items, Node, Scalar
+from drover.network.durations import Micros, format_duration, parse_duration
+from drover.network.operators import Named, Pair, parse_key
+from drover.network.schema import Column
+from drover.network.types import STRING, parse_type
+
+T = TypeVar("T")
+Plain: TypeAlias = "str | list[Plain] | dict[str, Plain]"  # a value as it will stand in a file
+
+MOST_ENTRIES: Final = 5_000  # in a list or mapping of one operator; more is no network but an accident
+NUMBER: Final = re.compile(r"[-+]?([0-9]{1,400}(\.[0-9]{0,400})?|\.[0-9]{1,400})([eE][-+]?[0-9]{1,4})?")
+WHOLE: Final = re.compile(r"[-+]?[0-9]{1,18}")
+TRUTHS: Final = {"true": True, "false": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[T]):
+    """What a node says; `faults` have paths relative to it, and `value` is a stand-in where there are any."""
+
+    value: T
+    faults: tuple[Fault, ...] = ()
+
+
+class Codec(Protocol[T]):
+    """One kind of value; `says` describes it in an error and in the reference."""
+
+    @property
+    def says(self) -> str:
+        """What the value is, in a few words."""
+
+    @property
+    def stand_in(self) -> T:
+        """Take this for a value that cannot be read."""
+
+    def read(self, node: Node) -> Reading[T]:
+        """Return what a node says."""
+
+    def write(self, value: T) -> Plain:
+        """Return what is to stand in a file."""
+
+
+def show(node: Node) -> str:
+    """Return a node as an error shows it."""
+    match node:
+        case Items(nodes):
+            return f"a list of {len(nodes)}"
+        case Fields(entries):
+            return f"a mapping of {len(entries)}"
+        case Scalar("", quoted=False):
+            return "empty"
+        case _:
+            return shorten(node.text)
+
+
+def is_blank(node: Node) -> bool:
+    """Return whether a key has nothing behind it."""
+    return isinstance(node, Scalar) and not node.text and not node.quoted
+
+
+def fault_at(node: Node, rule: str, way_out: str, path: tuple[str | int, ...] = ()) -> Fault:
+    """Return a fault of what stands in `node`."""
+    return Fault(path, show(node), rule, way_out, node.line)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Any text: a name, an expression, a path."""
+
+    says: str
+    example: str
+    stand_in: str = ""
+
+    def read(self, node: Node) -> Reading[str]:
+        """Return the text as it stands there."""
+        if isinstance(node, Scalar) and not is_blank(node):
+            return Reading(node.text)
+        return Reading(
+            self.stand_in, (fault_at(node, f"it must be {self.says}", f"Write for example {self.example}."),)
+        )
+
+    def write(self, value: str) -> Plain:
+        """Return the text."""
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed(Generic[T]):
+    """A text that a function understands or refuses with an ExpressionError."""
+
+    says: str
+    example: str
+    parse: Callable[[str], T]
+    unparse: Callable[[T], str]
+    stand_in: T
+
+    def read(self, node: Node) -> Reading[T]:
+        """Return what the text means."""
+        text = Text(self.says, self.example).read(node)
+        if text.faults:
+            return Reading(self.stand_in, text.faults)
+        try:
+            return Reading(self.parse(text.value))
+        except ExpressionError as error:
+            return Reading(self.stand_in, (fault_at(node, error.rule, error.way_out),))
+
+    def write(self, value: T) -> Plain:
+        """Return the text that means `value`."""
+        return self.unparse(value)
+
+
+def _demand(pattern: re.Pattern[str], text: str, rule: str, way_out: str) -> str:
+    if not pattern.fullmatch(text):
+        raise ExpressionError(text, rule, way_out)
+    return text
+
+
+def _parse_number(text: str) -> float:
+    return float(_demand(NUMBER, text, "it must be a number", "Write for example 0.5."))
+
+
+def _parse_whole(text: str) -> int:
+    return int(_demand(WHOLE, text, "it must be a whole number", "Write for example 3."))
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """`true` or `false`, bare."""
+
+    says: str = "true or false"
+    stand_in: bool = False
+
+    def read(self, node: Node) -> Reading[bool]:
+        """Return the truth value."""
+        if isinstance(node, Scalar) and not node.quoted and node.text.lower() in TRUTHS:
+            return Reading(TRUTHS[node.text.lower()])
+        return Reading(False, (fault_at(node, f"it must be {self.says}", "Write true or false, without quotes."),))
+
+    def write(self, value: bool) -> Plain:
+        """Return the word."""
+        return "true" if value else "false"
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf(Generic[T]):
+    """A list; where there is one item the brackets may be left out."""
+
+    item: Codec[T]
+    says: str
+    most: int = MOST_ENTRIES
+    stand_in: tuple[T, ...] = ()
+
+    def read(self, node: Node) -> Reading[tuple[T, ...]]:
+        """Return the items, a stand-in in each place that cannot be read."""
+        if isinstance(node, Fields) or is_blank(node):
+            way_out = "Write for example [a, b], or [] for none."
+            return Reading((), (fault_at(node, f"it must be {self.says}", way_out),))
+        if isinstance(node, Scalar):
+            node = Items((node,), node.line)
+        if len(node.nodes) > self.most:
+            return Reading((), (fault_at(node, f"a list has at most {self.most} items", "Split the network."),))
+        readings = [self.item.read(item) for item in node.nodes]
+        faults = (fault.under(index) for index, reading in enumerate(readings) for fault in reading.faults)
+        return Reading(tuple(reading.value for reading in readings), tuple(faults))
+
+    def write(self, value: tuple[T, ...]) -> Plain:
+        """Return the items in a list."""
+        return [self.item.write(item) for item in value]
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf(Generic[T]):
+    """A mapping of names to values, as a tuple of pairs made by `join`; entries that cannot be read are left out."""
+
+    value: Codec[Any]  # Any: what `join` takes and `split` gives
+    says: str
+    example: str
+    join: Callable[[str, Any], T]
+    split: Callable[[T], tuple[str, Any]]
+    stand_in: tuple[T, ...] = ()
+
+    def read(self, node: Node) -> Reading[tuple[T, ...]]:
+        """Return the entries in order."""
+        if not isinstance(node, Fields):
+            way_out = f"Write for example {{{self.example}}}."
+            return Reading((), (fault_at(node, f"it must be {self.says}", way_out),))
+        if len(node.entries) > MOST_ENTRIES:
+            return Reading((), (fault_at(node, f"a mapping has at most {MOST_ENTRIES} entries", "Split it."),))
+        readings = [(key.text, self.value.read(value)) for key, value in node.entries]
+        faults = (fault.under(name) for name, reading in readings for fault in reading.faults)
+        return Reading(tuple(self.join(name, r.value) for name, r in readings if not r.faults), tuple(faults))
+
+    def write(self, value: tuple[T, ...]) -> Plain:
+        """Return the entries in a mapping."""
+        return {name: self.value.write(content) for name, content in map(self.split, value)}
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """How long left and right rows wait: one length for both, or a list of two."""
+
+    says: str = "one length of time, or a list of two: for left and for right rows"
+    stand_in: tuple[Micros, Micros] = (1_000_000, 1_000_000)
+
+    def read(self, node: Node) -> Reading[tuple[Micros, Micros]]:
+        """Return both lengths."""
+        if not isinstance(node, Items):
+            both = LENGTH.read(node)
+            return Reading((both.value, both.value), both.faults)
+        if len(node.nodes) != 2:
+            fault = fault_at(node, f"it must be {self.says}", "Write for example 10 s, or [10 s, 0 s].")
+            return Reading(self.stand_in, (fault,))
+        left, right = (LENGTH.read(item) for item in node.nodes)
+        faults = (fault.under(index) for index, side in enumerate((left, right)) for fault in side.faults)
+        return Reading((left.value, right.value), tuple(faults))
+
+    def write(self, value: tuple[Micros, Micros]) -> Plain:
+        """Return one length if they are equal, else both."""
+        left, right = (format_duration(length) for length in value)
+        return left if left == right else [left, right]
+
+
+NAME: Final = Text("a name", "requests")
+STREAM: Final = Text("the name of a stream", "requests")
+TABLE: Final = Text("the name of a table", "meters")
+COLUMN: Final = Text("the name of a column", "ts")
+FUNCTION: Final = Text("a function, module:name", "mypackage.scores:score", "stand.in:function")
+COST: Final = Text("a cost class: light, medium or heavy", "medium", "medium")
+FRAME: Final = Text("a kind of frame: polars or arrow", "polars", "polars")
+PREDICATE: Final = Text("a SQL predicate", "bytes > 1000", "true")
+SQL: Final = Text("a SQL expression", "bytes / 1024")
+AGGREGATE: Final = Text("a SQL aggregate", "sum(bytes)")
+LENGTH: Final = Parsed("a length of time", "10 s", parse_duration, format_duration, 1_000_000)
+TYPE: Final = Parsed("a column type", "bigint", parse_type, str, STRING)
+SECONDS: Final = Parsed("a number of seconds", "0.001", _parse_number, repr, 0.0)
+RATIO: Final = Parsed("a number", "0.5", _parse_number, repr, 1.0)
+SEED: Final = Parsed("a whole number", "3", _parse_whole, str, 0)
+KEY: Final = Parsed("a column, or `column = other column`", "host = name", parse_key, str, Pair("", ""))
+TRUTH: Final = Truth()
+WITHIN: Final = Within()
+
+STREAMS: Final = ListOf(STREAM, "a list of streams")
+COLUMN_NAMES: Final = ListOf(COLUMN, "a list of columns")
+KEYS: Final = ListOf(KEY, "a list of columns, or of `column = other column`")
+
+
+def _mapping_of_sql(codec: Text, says: str, example: str) -> MapOf[Named]:
+    return MapOf(codec, says, example, Named, lambda named: (named.name, named.expression))
+
+
+SELECT: Final = _mapping_of_sql(SQL, "a mapping of columns to SQL expressions", "kb: bytes / 1024")
+COMPUTE: Final = _mapping_of_sql(AGGREGATE, "a mapping of columns to SQL aggregates", "n: count(*)")
+CASES: Final = _mapping_of_sql(PREDICATE, "a mapping of cases to SQL predicates", "big: bytes > 1000")
+COLUMNS: Final = MapOf(
+    TYPE, "a mapping of columns to types", "ts: timestamp", Column, lambda column: (column.name, column.type)
+)

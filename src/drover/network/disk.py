@@ -1,0 +1,105 @@
+"""Files of a person's: read within bounds, written whole or not at all.
+
+Rule 1: only regular files are read, and never more than `MOST_BYTES`; pipes, devices and directories are refused.
+Rule 2: a reader of a file that is being written sees the old or the new text, never a part.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from drover.errors import FileError
+from drover.network.document import BREAK, file_fault
+
+MOST_BYTES: Final = 16 * 2**20
+KINDS: Final = (
+    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """Return the text of a file; FileError says why it cannot be had."""
+    try:
+        # Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        raise _refusal(
+            "unreadable", f"it must be opened ({_reason(error)})", "Correct the name or its rights."
+        ) from error
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            kind = next((word for test, word in KINDS if test(found.st_mode)), "no regular file")
+            raise _refusal(kind, "a network is read from a regular file", "Name a file, or - for standard input.")
+        if found.st_size > MOST_BYTES:
+            raise _too_long(f"{found.st_size} bytes long")
+        return read_stream(file)
+
+
+def read_stream(file: BinaryIO) -> str:
+    """Return the text of an open file or pipe, read once and within bounds."""
+    try:
+        data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise _refusal("unreadable", f"it must be readable ({_reason(error)})", "Name another file.") from error
+    if len(data) > MOST_BYTES:
+        raise _too_long(f"more than {MOST_BYTES} bytes long")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = 1 + len(BREAK.findall(data[: error.start].decode("utf-8")))
+        fault = file_fault(
+            f"holding byte 0x{data[error.start]:02X}", "a network file is UTF-8 text", "Save it as UTF-8.", line
+        )
+        raise FileError([fault]) from error
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a file by way of a temporary one beside it; FileError says why it cannot be done."""
+    target = Path(os.path.realpath(path))  # a link stays a link
+    try:
+        if target.exists() and not target.is_file():
+            raise _refusal("no regular file", "only a regular file can be replaced", "Name another file.")
+        descriptor, temporary = _open_beside(target)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                if target.exists():
+                    os.fchmod(descriptor, stat.S_IMODE(target.stat().st_mode))
+                file.write(text.encode("utf-8"))
+                file.flush()
+                os.fsync(descriptor)
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:
+        raise _refusal("not written", f"it must be writable ({_reason(error)})", "Name another file.") from error
+
+
+def _open_beside(target: Path) -> tuple[int, Path]:
+    """Return a new file in the directory of `target`; not from `tempfile`, whose files only their owner may read."""
+    for attempt in count():
+        temporary = target.with_name(f".{target.name[:100]}.{os.getpid()}-{attempt}")
+        with suppress(FileExistsError):
+            return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666), temporary
+    raise AssertionError  # pragma: no cover
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _refusal(value: str, rule: str, way_out: str) -> FileError:
+    return FileError([file_fault(value, rule, way_out)])
+
+
+def _too_long(value: str) -> FileError:
+    return _refusal(value, f"a network file has at most {MOST_BYTES} bytes", "Split the network into several files.")

@@ -1,0 +1,153 @@
+"""Network files: YAML in and out.
+
+Rule 1: whoever reads a file learns all its faults at once, each with its line, and none that only follows from another.
+Rule 2: reading imports and runs nothing that the file names.
+Rule 3: `loads(dumps(network)) == network`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from operator import attrgetter
+from typing import Final
+
+from drover.errors import Fault, FileError, NetworkError, shorten
+from drover.network.check import examine
+from drover.network.codecs import Plain
+from drover.network.disk import read_text, write_text
+from drover.network.document import Document, Fields, Items, Node, Scalar, file_fault, read_document
+from drover.network.emit import emit
+from drover.network.fields import KIND, KINDS, SOURCE, TABLE, VERSION, Field
+from drover.network.model import Network
+from drover.network.operators import Operator, Table
+from drover.network.parts import Source
+from drover.network.read import Draft, read_draft
+
+FIELD_DEPTH: Final = 3  # steps of a path such as operators.busy.where
+
+
+def load(path: str | os.PathLike[str]) -> Network:
+    """Return the network in a file; FileError or NetworkError lists every fault with its line."""
+    return loads(read_text(path))
+
+
+def loads(text: str) -> Network:
+    """Return the network that a YAML text describes; FileError or NetworkError lists every fault with its line."""
+    document = read_document(text)
+    draft = _draft(document)
+    network, faults = _inspect(document, draft)
+    if network is not None:
+        return network
+    raise (FileError if draft is None or draft.faults or document.faults else NetworkError)(faults)
+
+
+def inspect(text: str) -> tuple[Network | None, tuple[Fault, ...]]:
+    """Return the network that a YAML text describes, or None and every fault by line."""
+    document = read_document(text)
+    return _inspect(document, _draft(document))
+
+
+def _draft(document: Document) -> Draft | None:
+    return None if document.root is None else read_draft(document.root, repeats=bool(document.faults))
+
+
+def _inspect(document: Document, draft: Draft | None) -> tuple[Network | None, tuple[Fault, ...]]:
+    if document.root is None or draft is None:
+        return None, document.faults
+    structural = (*document.faults, *draft.faults)
+    if draft.parts is None:
+        return None, _by_line(structural)
+    if structural:
+        faults = _without_echoes(examine(draft.parts, draft.unclear).faults, draft.spoiled)
+        return None, _by_line((*structural, *_placed(faults, document.root)))
+    parts = draft.parts
+    try:
+        return Network(parts.name, parts.sources, parts.operators, parts.outputs, parts.tables), ()
+    except NetworkError as error:
+        return None, _by_line(_placed(error.faults, document.root))
+
+
+def _by_line(faults: Iterable[Fault]) -> tuple[Fault, ...]:
+    return tuple(sorted(dict.fromkeys(faults), key=lambda fault: fault.line or 0))
+
+
+def _without_echoes(faults: Iterable[Fault], spoiled: Iterable[tuple[str | int, ...]]) -> list[Fault]:
+    """Leave out faults of what could not be read: those below a spoiled path, and those of a partly spoiled field."""
+    spoiled = set(spoiled)
+    partly = {path[:length] for path in spoiled for length in range(FIELD_DEPTH, len(path))}
+
+    def is_echo(path: tuple[str | int, ...]) -> bool:
+        return path in partly or any(path[:length] in spoiled for length in range(1, len(path) + 1))
+
+    return [fault for fault in faults if not is_echo(fault.path)]
+
+
+def _placed(faults: Iterable[Fault], root: Fields) -> list[Fault]:
+    """Return the faults with their lines."""
+    lookup: dict[int, dict[str, tuple[int, Node]]] = {}
+    return [replace(fault, line=_line(root, fault.path, lookup)) for fault in faults]
+
+
+def _line(root: Fields, path: Sequence[str | int], lookup: dict[int, dict[str, tuple[int, Node]]]) -> int:
+    """Return the line of the most specific node on the path; `lookup` remembers the keys of nodes gone through."""
+    line = root.line
+    node: Node = root
+    for step in path:
+        if isinstance(node, Scalar):
+            break
+        keys = lookup.get(id(node))
+        if keys is None:
+            keys = lookup[id(node)] = _keys(node)
+        if str(step) not in keys:
+            break
+        line, node = keys[str(step)]
+    return line
+
+
+def _keys(node: Fields | Items) -> dict[str, tuple[int, Node]]:
+    """Return line and value of each key; items of a list are found by number and by text."""
+    if isinstance(node, Fields):
+        return {key.text: (key.line, value) for key, value in node.entries}
+    texts = {item.text: (item.line, item) for item in reversed(node.nodes) if isinstance(item, Scalar)}
+    return {**texts, **{str(index): (item.line, item) for index, item in enumerate(node.nodes)}}
+
+
+def dump(network: Network, path: str | os.PathLike[str]) -> None:
+    """Write a network to a file, whole or not at all."""
+    write_text(path, dumps(network))
+
+
+def dumps(network: Network) -> str:
+    """Return a network as the text of a file."""
+    data: dict[str, Plain] = {"drover": VERSION, "name": network.name}
+    data["sources"] = {source.name: _written(source, SOURCE) for source in network.sources}
+    if network.tables:
+        data["tables"] = {table.name: _written(table, TABLE) for table in network.tables}
+    data["operators"] = {
+        operator.name: {KIND: operator.kind, **_written(operator, KINDS[operator.kind])}
+        for operator in network.operators
+    }
+    data["outputs"] = list(network.outputs)
+    text = emit(data)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        found = shorten(text[max(0, error.start - 20) : error.end + 20])
+        fault = file_fault(found, "a file holds Unicode text and here is half a character", "Remove it.")
+        raise FileError([fault]) from error
+    return text
+
+
+def _written(part: Source | Table | Operator, fields: Iterable[Field]) -> dict[str, Plain]:
+    """Return the fields that differ from their defaults."""
+    plain: dict[str, Plain] = {}
+    for field in fields:
+        value = attrgetter(*field.targets)(part)
+        if field.default is not None:
+            default = field.default.value if field.default.same_as is None else getattr(part, field.default.same_as)
+            if value == default:
+                continue
+        plain[field.name] = field.codec.write(value)
+    return plain

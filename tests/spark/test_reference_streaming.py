@@ -1,0 +1,150 @@
+"""The oracle against Spark's own streaming engine in append mode, and joins against brute force."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
+
+import drover
+
+T0 = datetime(2024, 1, 1, tzinfo=UTC)
+SCHEMA = {"ts": pl.Datetime("us", "UTC"), "k": pl.String, "v": pl.Int64}
+COLUMNS = {"ts": "timestamp", "k": "string", "v": "bigint"}
+
+
+def make_batches(seed: int, count: int, length: int) -> list[pl.DataFrame]:
+    """Return `count` batches of `length` rows whose event times overlap by less than the lateness of 20 s."""
+    step = pl.int_range(length, eager=True)
+    return [
+        pl.DataFrame(
+            {
+                "ts": T0 + pl.Series([timedelta(seconds=30 * b) + timedelta(milliseconds=(s * 7919 * seed) % 45_000) for s in step]),
+                "k": [f"k{(s * seed + b) % 3}" for s in step],
+                "v": [(s * 31 + b) % 17 for s in step],
+            },
+            schema=SCHEMA,
+        )
+        for b in range(count)
+    ]
+
+
+def write_batches(batches: list[pl.DataFrame], folder: Path) -> None:
+    folder.mkdir()
+    for index, batch in enumerate(batches):
+        path = folder / f"{index:03}.parquet"
+        batch.write_parquet(path)
+
+
+def stream_of(spark: SparkSession, folder: Path) -> DataFrame:
+    reader = spark.readStream.schema("ts timestamp, k string, v bigint").option("maxFilesPerTrigger", 1)
+    return reader.parquet(str(folder)).withWatermark("ts", "20 seconds")
+
+
+def drained(result: DataFrame, folder: Path, name: str) -> list[tuple[object, ...]]:
+    """Run a streaming query in append mode until its source is empty and return its rows."""
+    writer = result.writeStream.format("memory").queryName(name).outputMode("append")
+    query = writer.option("checkpointLocation", str(folder)).trigger(availableNow=True).start()
+    query.awaitTermination()
+    return sorted(tuple(row) for row in result.sparkSession.table(name).collect())
+
+
+@pytest.mark.parametrize(("size", "advance"), [("10 s", "10 s"), ("30 s", "7 s")])
+def test_windows_equal_spark_streaming_in_append_mode(
+    spark: SparkSession, tmp_path: Path, size: str, advance: str
+) -> None:
+    batches = make_batches(seed=3, count=4, length=60)
+    write_batches(batches, tmp_path / "in")
+    window = F.window("ts", size.replace("s", "seconds"), advance.replace("s", "seconds"))
+    live = stream_of(spark, tmp_path / "in").groupBy(window, "k").agg(F.count("*").alias("n"), F.sum("v").alias("s"))
+    flat = live.select(F.unix_micros("window.start"), F.unix_micros("window.end"), "k", "n", "s")
+    expected = drained(flat, tmp_path / "checkpoint", f"live_{size}_{advance}".replace(" ", ""))
+    net = drover.Builder("n")
+    source = net.source("s", COLUMNS, time="ts", lateness="20 s")
+    compute = {"n": "count(*)", "s": "sum(v)"}
+    source.aggregate("out", compute, size=size, advance=advance, group_by="k").output()
+    rows = spark.createDataFrame(pl.concat(batches).to_arrow())
+    result = drover.reference(net.build(), {"s": rows}).streams["out"]
+    micros = (F.unix_micros("window_start"), F.unix_micros("window_end"))
+    assert sorted(tuple(row) for row in result.select(*micros, "k", "n", "s").collect()) == expected
+    assert len(expected) > 10
+
+
+def test_chained_windows_equal_spark_streaming(spark: SparkSession, tmp_path: Path) -> None:
+    batches = make_batches(seed=5, count=5, length=60)
+    write_batches(batches, tmp_path / "in")
+    inner = stream_of(spark, tmp_path / "in").groupBy(F.window("ts", "5 seconds"), "k").agg(F.count("*").alias("n"))
+    outer = inner.groupBy(F.window(F.window_time("window"), "20 seconds"), "k").agg(F.sum("n").alias("n"))
+    expected = drained(outer.select(F.unix_micros("window.start"), "k", "n"), tmp_path / "checkpoint", "chained")
+    net = drover.Builder("n")
+    source = net.source("s", COLUMNS, time="ts", lateness="20 s")
+    fine = source.aggregate("fine", {"n": "count(*)"}, size="5 s", group_by="k")
+    fine.aggregate("out", {"n": "sum(n)"}, size="20 s", group_by="k").output()
+    rows = spark.createDataFrame(pl.concat(batches).to_arrow())
+    result = drover.reference(net.build(), {"s": rows}).streams["out"]
+    found = result.select(F.unix_micros("window_start"), "k", "n").collect()
+    assert sorted(tuple(row) for row in found) == expected
+    assert len(expected) > 5
+
+
+def test_a_join_equals_spark_streaming(spark: SparkSession, tmp_path: Path) -> None:
+    left, right = make_batches(seed=3, count=3, length=40), make_batches(seed=11, count=3, length=40)
+    write_batches(left, tmp_path / "left")
+    write_batches(right, tmp_path / "right")
+    a, b = stream_of(spark, tmp_path / "left").alias("a"), stream_of(spark, tmp_path / "right").alias("b")
+    near = F.expr("a.k = b.k AND b.ts >= a.ts - INTERVAL 2 SECONDS AND b.ts <= a.ts + INTERVAL 5 SECONDS")
+    pairs = a.join(b, near).select(F.unix_micros(F.greatest("a.ts", "b.ts")), "a.k", "a.v", "b.v")
+    expected = drained(pairs, tmp_path / "checkpoint", "pairs")
+    net = drover.Builder("n")
+    first, second = (net.source(name, COLUMNS, time="ts", lateness="20 s") for name in ("a", "b"))
+    select = {"k": "left.k", "v": "left.v", "w": "right.v"}
+    first.join("out", second, within=("5 s", "2 s"), on="k", select=select).output()
+    frames = {"a": spark.createDataFrame(pl.concat(left).to_arrow()), "b": spark.createDataFrame(pl.concat(right).to_arrow())}
+    found = drover.reference(net.build(), frames).streams["out"].select(F.unix_micros("ts"), "k", "v", "w").collect()
+    assert sorted(tuple(row) for row in found) == expected
+    assert len(expected) > 20
+
+
+ROWS = st.lists(st.tuples(st.integers(0, 20), st.sampled_from(["a", "b", None]), st.integers(0, 5)), max_size=12)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(left=ROWS, right=ROWS, windows=st.tuples(st.integers(0, 8), st.integers(0, 8)), keyed=st.booleans())
+def test_a_join_equals_brute_force(
+    spark: SparkSession,
+    left: list[tuple[int, str | None, int]],
+    right: list[tuple[int, str | None, int]],
+    windows: tuple[int, int],
+    keyed: bool,
+) -> None:
+    w1, w2 = windows
+    expected = sorted(
+        (max(t1, t2), v1, v2)
+        for t1, k1, v1 in left
+        for t2, k2, v2 in right
+        if -w2 <= t2 - t1 <= w1 and v1 <= v2 and (not keyed or (k1 is not None and k1 == k2))
+    )
+    net = drover.Builder("n")
+    first, second = (net.source(name, COLUMNS, time="ts") for name in ("a", "b"))
+    first.join(
+        "out",
+        second,
+        within=(timedelta(seconds=w1), timedelta(seconds=w2)),
+        on="k" if keyed else (),
+        where="left.v <= right.v",
+        select={"v": "left.v", "w": "right.v"},
+    ).output()
+    frames = {
+        name: spark.createDataFrame(
+            pl.DataFrame([(T0 + timedelta(seconds=t), k, v) for t, k, v in rows], schema=SCHEMA, orient="row").to_arrow()
+        )
+        for name, rows in (("a", left), ("b", right))
+    }
+    found = drover.reference(net.build(), frames).streams["out"].collect()
+    assert sorted((int((row.ts.replace(tzinfo=UTC) - T0).total_seconds()), row.v, row.w) for row in found) == expected

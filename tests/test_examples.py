@@ -1,0 +1,65 @@
+"""The examples: the same network in Python and YAML, and real results on real data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
+
+import drover
+from drover.network.files import dumps, load, loads
+from examples import meters, trades, traffic
+
+FOLDER = Path(__file__).parent.parent / "examples"
+EXAMPLES = [pytest.param(module, id=module.__name__.rpartition(".")[2]) for module in (traffic, meters, trades)]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_python_and_yaml_say_the_same(example: ModuleType) -> None:
+    network = example.build()
+    assert load(FOLDER / f"{network.name}.yaml") == network
+    assert loads(dumps(network)) == network
+
+
+def test_traffic_finds_clients_that_send_many_small_requests(spark: SparkSession) -> None:
+    inputs = traffic.inputs(spark)
+    assert sum(rows.count() for rows in inputs.values()) == 30_969
+    suspects = drover.reference(traffic.build(), inputs, watermark="end").streams["suspects"]
+    # The same question as one plain Spark query.
+    log = inputs["east"].unionByName(inputs["west"])
+    per_minute = log.groupBy(F.window("ts", "1 minute"), "client")
+    plain = per_minute.agg(F.count("*").alias("n"), F.avg("bytes").alias("mean")).where("n >= 8 AND mean < 4000")
+    expected = sorted((row.window.start, row.client, row.n, row.mean) for row in plain.collect())
+    assert sorted((r.window_start, r.client, r.requests, r.mean_bytes) for r in suspects.collect()) == expected
+    assert len(expected) > 50
+
+
+def test_meters_add_up_from_neighbourhood_to_city(spark: SparkSession) -> None:
+    inputs, tables = meters.inputs(spark), meters.tables(spark)
+    result = drover.reference(meters.build(), inputs, tables=tables, watermark="end")
+    hours = result.streams["city_mean"].orderBy("window_start").collect()
+    assert len(hours) == 7 * 24
+    assert {row.meters for row in hours} == {358}
+    total = inputs["readings"].agg(F.sum("kwh")).collect()[0][0]
+    assert sum(row.kwh for row in hours) == pytest.approx(total)
+    branches = [result.streams[f"level.{branch}"].count() for branch in ("high", "low", "usual")]
+    assert sum(branches) == 6 * 7 * 24
+    assert all(branches)
+    latest = result.tables["latest"].agg(F.count("*"), F.min("ts"), F.max("ts")).collect()[0]
+    assert (latest[0], latest[1]) == (358, latest[2])
+
+
+def test_trades_make_bars_and_find_dear_ones(spark: SparkSession) -> None:
+    inputs = trades.inputs(spark)
+    result = drover.reference(trades.build(), inputs, watermark="end").streams
+    bars = result["bars"].collect()
+    volume = inputs["trades"].agg(F.sum("size")).collect()[0][0]
+    assert sum(bar.volume for bar in bars) == volume
+    assert all(bar.low <= min(bar.open, bar.close) <= max(bar.open, bar.close) <= bar.high for bar in bars)
+    pairs = result["dear"].count()
+    assert pairs > 0
+    assert result["dear"].where("paid <= offered").count() == 0
+    assert sum(row.pairs for row in result["dear_minutes"].collect()) == 2 * pairs  # a row falls into two windows
