@@ -143,6 +143,19 @@ def faulty_source(**fields: object) -> list[Source]:
             id="a source's stream is read",
         ),
         pytest.param(
+            parts_of([SIDES], outputs=["sides.big"]),
+            ("operators", "sides", "rest"),
+            "'sides.small'",
+            id="the stream of the rest is read",
+        ),
+        pytest.param(
+            parts_of([a_filter(), SIDES], outputs=[]),
+            ("outputs",),
+            "writes a table",
+            id="a network gives out something",
+        ),
+        pytest.param(parts_of([], outputs=[]), ("outputs",), "List a stream.", id="a source alone is given out"),
+        pytest.param(
             parts_of([SIDES], outputs=["sides.small"]),
             ("operators", "sides", "cases", "big"),
             "'sides.big'",
@@ -176,8 +189,14 @@ def test_an_unknown_output_is_reported_by_its_place() -> None:
     assert fault.path == ("outputs", 1)
 
 
+def test_a_misspelt_stream_is_not_also_an_unread_one() -> None:
+    (fault,) = examine(parts_of([a_filter(), a_filter("next", "kpet")], outputs=["next"])).faults
+    assert fault.path == ("operators", "next", "input")
+
+
 def test_the_name_of_a_switch_is_no_stream_and_the_fault_says_which_are() -> None:
-    (fault,) = faults_of(SIDES, a_filter(source="sides"))
+    (fault,) = examine(parts_of([SIDES, a_filter(source="sides")], outputs=["kept"])).faults
+    assert fault.path == ("operators", "kept", "input")
     assert fault.way_out == "It is a switch: name one of its streams, sides.big, sides.small."
 
 

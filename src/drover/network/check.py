@@ -172,18 +172,21 @@ def _derive_all(
 def _reading_faults(parts: Parts, producers: Mapping[str, Operator | None], unclear: Unclear) -> Iterator[Fault]:
     """Yield a fault for every stream that nobody reads, and for a network that gives out nothing."""
     read = {stream for operator in parts.operators for stream in operator.inputs} | set(parts.outputs) | unclear.read
-    # A misspelt name is one fault, not also one of the stream that was meant.
+    # A misspelt name is one fault, not also one of the stream that was meant; a switch named for its cases means all.
     strays = sorted(name for name in read if name not in producers)[:MOST_FAULTS]
     read |= {nearest_name(name, producers) for name in strays}
+    read |= {stream for stream in producers if stream.partition(".")[0] in strays}
+    # Where nothing leaves the network, that is the fault, and not each stream that might have left it.
+    closed = not parts.outputs and not unclear.read and all(operator.outputs for operator in parts.operators)
     for stream, producer in producers.items():
-        if stream in read:
+        if stream in read or (closed and (producer is not None or not parts.operators)):
             continue
         path: tuple[str | int, ...] = ("sources", stream) if producer is None else ("operators", producer.name)
         if isinstance(producer, Switch):
             branch = stream.partition(".")[2]
             path = (*path, "rest") if branch == producer.rest else (*path, "cases", branch)
         yield Fault(path, repr(stream), "every stream is read and this one is not", "Add it to outputs, or remove it.")
-    if not parts.outputs and not unclear.read and all(operator.outputs for operator in parts.operators):
+    if closed and producers:
         yield Fault(("outputs",), "empty", "a network gives out a stream or writes a table", "List a stream.")
 
 
