@@ -25,7 +25,7 @@ SHOWN: Final = 10  # rows of the result
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for programs.")
 def demo(as_json: bool) -> None:
-    """Run the traffic example on a real web log: which clients sent many small requests?
+    """Run the traffic example on a real web log, to find clients that sent many small requests.
 
     The log is that of a NASA web server on 1 August 1995, 30,969 requests. The network runs as plain Spark batch jobs.
     Takes about half a minute, most of it for Spark to start.
@@ -86,4 +86,4 @@ def _print(rows: list[dict[str, Any]], count: int, seconds: dict[str, float]) ->
         minute = f"{row['window_start']:%Y-%m-%d %H:%M}"
         table.add_row(minute, row["client"], str(row["requests"]), f"{row['mean_bytes']:,.0f}")
     Console(width=None if sys.stdout.isatty() else 100).print(table)
-    click.echo(f"{count:,} requests; Spark took {seconds['start']} s to start and {seconds['run']} s to run the network.")
+    click.echo(f"{count:,} requests; Spark started in {seconds['start']} s and ran the network in {seconds['run']} s.")

@@ -6,7 +6,6 @@ Rule 1: every fault is reported, in the order of the network, and none is the me
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice, takewhile
@@ -14,8 +13,9 @@ from typing import Final
 
 from drover.errors import Fault, nearest, nearest_name
 from drover.network.operators import Operator, Switch, TableRead, TableWrite, Union
+from drover.network.order import cycle_faults, topological
 from drover.network.parts import Parts, source_faults, table_faults
-from drover.network.schema import NAME, NAME_RULE, Schema, known
+from drover.network.schema import NAME, NAME_RULE, Schema, known, schema_faults
 
 # Where an operator names its input streams and its table, by field; the rest say `input`.
 STREAM_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {"join": ("left", "right")}
@@ -62,9 +62,9 @@ def examine(parts: Parts, unclear: Unclear = CLEAR) -> Examined:
     faults = [*_name_faults(parts), *_own_faults(parts)]
     producers = _producers(parts)
     faults += islice(_reference_faults(parts, producers, unclear), MOST_FAULTS)
-    order = _topological(parts.operators, producers)
+    order = topological(parts.operators, producers)
     if len(order) < len(parts.operators):
-        faults += _cycle_faults(parts.operators, order, producers)
+        faults += cycle_faults(parts.operators, producers)
     streams = _derive_all(parts, order, unclear, faults)
     faults += _writing_faults(parts, streams)
     if not unclear.reads:
@@ -143,53 +143,6 @@ def _unknown(path: tuple[str | int, ...], name: str, what: str, names: list[str]
     return Fault(path, repr(name), f"there is no such {what}", f"{nearest(name, names)}Known: {known(names)}.")
 
 
-def _topological(operators: tuple[Operator, ...], producers: Mapping[str, Operator | None]) -> tuple[Operator, ...]:
-    """Return operators so that each comes after those it reads from; those on or behind a cycle are left out.
-
-    Declared order decides among the free ones, so that equal networks have equal orders.
-    """
-    position = {id(operator): index for index, operator in enumerate(operators)}
-    waits: list[int] = []
-    followers: list[list[int]] = [[] for _ in operators]
-    for index, operator in enumerate(operators):
-        before = {position[id(made)] for stream in operator.inputs if (made := producers.get(stream)) is not None}
-        waits.append(len(before))
-        for other in before:
-            followers[other].append(index)
-    free = deque(index for index, count in enumerate(waits) if count == 0)
-    order = []
-    while free:
-        index = free.popleft()
-        order.append(operators[index])
-        for follower in followers[index]:
-            waits[follower] -= 1
-            if waits[follower] == 0:
-                free.append(follower)
-    return tuple(order)
-
-
-def _cycle_faults(
-    operators: tuple[Operator, ...], order: tuple[Operator, ...], producers: Mapping[str, Operator | None]
-) -> Iterator[Fault]:
-    """Yield one fault per cycle: walk backwards from each operator that could not be ordered until one repeats."""
-    placed = {id(operator) for operator in order}
-    known_cyclic: set[int] = set()
-    for start in operators:
-        walk: dict[int, Operator] = {}
-        step: Operator | None = start
-        while step is not None and not any(id(step) in group for group in (walk, placed, known_cyclic)):
-            walk[id(step)] = step
-            behind = (producers.get(stream) for stream in step.inputs)
-            step = next((made for made in behind if made is not None and id(made) not in placed), None)
-        if step is not None and id(step) in walk:
-            names = [operator.name for operator in walk.values()]
-            cycle = names[names.index(step.name) :][::-1]
-            path = " -> ".join((*cycle, cycle[0]))
-            rule = f"a network has no cycles and here is {path}"
-            yield Fault(("operators", cycle[0]), "part of a cycle", rule, "Cut it at one of these operators.")
-        known_cyclic |= set(walk)
-
-
 def _derive_all(
     parts: Parts, order: tuple[Operator, ...], unclear: Unclear, faults: list[Fault]
 ) -> dict[str, Schema | None]:
@@ -209,6 +162,8 @@ def _derive_all(
             derived = operator.derive(inputs, tables)
             faults += (fault.under("operators", operator.name) for fault in derived.faults)
             schemas = derived.schemas
+            if any(operator.own_faults()):  # a column named twice, say: what it breaks further down is an echo
+                schemas = tuple(None if schema and any(schema_faults(schema)) else schema for schema in schemas)
         for stream, schema in zip(operator.outputs, schemas, strict=True):
             streams.setdefault(stream, None if unclear.makes(operator.name) else schema)
     return streams
@@ -217,18 +172,21 @@ def _derive_all(
 def _reading_faults(parts: Parts, producers: Mapping[str, Operator | None], unclear: Unclear) -> Iterator[Fault]:
     """Yield a fault for every stream that nobody reads, and for a network that gives out nothing."""
     read = {stream for operator in parts.operators for stream in operator.inputs} | set(parts.outputs) | unclear.read
-    # A misspelt name is one fault, not also one of the stream that was meant.
+    # A misspelt name is one fault, not also one of the stream that was meant; a switch named for its cases means all.
     strays = sorted(name for name in read if name not in producers)[:MOST_FAULTS]
     read |= {nearest_name(name, producers) for name in strays}
-    unread = [stream for stream in producers if stream not in read]
-    for stream in unread:
-        producer = producers[stream]
+    read |= {stream for stream in producers if stream.partition(".")[0] in strays}
+    # Where nothing leaves the network, that is the fault, and not each stream that might have left it.
+    closed = not parts.outputs and not unclear.read and all(operator.outputs for operator in parts.operators)
+    for stream, producer in producers.items():
+        if stream in read or (closed and (producer is not None or not parts.operators)):
+            continue
         path: tuple[str | int, ...] = ("sources", stream) if producer is None else ("operators", producer.name)
         if isinstance(producer, Switch):
             branch = stream.partition(".")[2]
             path = (*path, "rest") if branch == producer.rest else (*path, "cases", branch)
         yield Fault(path, repr(stream), "every stream is read and this one is not", "Add it to outputs, or remove it.")
-    if not unread and not parts.outputs and not unclear.read and all(operator.outputs for operator in parts.operators):
+    if closed and producers:
         yield Fault(("outputs",), "empty", "a network gives out a stream or writes a table", "List a stream.")
 
 

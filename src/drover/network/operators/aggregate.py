@@ -75,8 +75,13 @@ class Aggregate(Operator):
             yield span_fault("timeout", self.timeout, "a time-out is longer than nothing", way_out)
         if not self.compute:
             yield Fault(("compute",), "empty", "an aggregate computes at least one column", "Add e.g. n: count(*).")
-        names = (*WINDOW_COLUMNS, *self.group_by, *(named.name for named in self.compute))
-        yield from name_faults(names, "compute")
+        taken = [*WINDOW_COLUMNS]
+        for index, name in enumerate(self.group_by):
+            if name.lower() in {other.lower() for other in taken}:
+                rule = "the output already has a column of that name"
+                yield Fault(("group_by", index), repr(name), rule, "Leave it out, or rename it in a map before.")
+            taken.append(name)
+        yield from name_faults((named.name for named in self.compute), "compute", taken)
 
     def derive(self, inputs: tuple[Schema, ...], tables: Mapping[str, Table]) -> Derived:
         """Return the window's columns, the groups and the aggregates; event time is `window_time`."""

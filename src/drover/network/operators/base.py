@@ -127,9 +127,9 @@ def need_time(stream: str, schema: Schema, field: tuple[str | int, ...]) -> Iter
         yield Fault(field, repr(stream), rule, "Set `time` at its source, and keep that column in every map before.")
 
 
-def name_faults(names: Iterable[str], field: str) -> Iterator[Fault]:
-    """Yield a fault for each output column name that is malformed or used twice (upper and lower case are one)."""
-    seen: set[str] = set()
+def name_faults(names: Iterable[str], field: str, taken: Iterable[str] = ()) -> Iterator[Fault]:
+    """Yield a fault for each output column name that is malformed, repeated or `taken`; case does not count."""
+    seen = {name.lower() for name in taken}
     for name in names:
         if not COLUMN_NAME.fullmatch(name):
             yield Fault((field, name), repr(name), COLUMN_RULE, "Rename the column.")

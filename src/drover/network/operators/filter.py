@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, Final
 
 from drover.errors import Fault
-from drover.network.operators.base import Derived, Named, Operator, Table, demand_boolean, name_faults, parsed
-from drover.network.schema import Schema
+from drover.network.operators.base import Derived, Named, Operator, Table, demand_boolean, parsed
+from drover.network.schema import COLUMN_NAME, Schema
+
+CASE_RULE: Final = "a case is named like a column: letters, digits and _, up to 128 of them, no digit first"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +66,15 @@ class Switch(Operator):
         """Yield a fault for no case at all, and for branch names that are malformed or repeated."""
         if not self.cases:
             yield Fault(("cases",), "empty", "a switch has at least one case", "Add a case: a name and a predicate.")
-        for fault in name_faults(self.branches, "cases"):
-            yield replace(fault, path=("rest",)) if fault.path == ("cases", self.rest) else fault
+        seen: set[str] = set()
+        for index, name in enumerate(self.branches):
+            path = ("cases", name) if index < len(self.cases) else ("rest",)
+            if not COLUMN_NAME.fullmatch(name):
+                yield Fault(path, repr(name), CASE_RULE, "Rename the case.")
+            if name.lower() in seen:
+                way_out = "Rename one of the two; upper and lower case do not count."
+                yield Fault(path, repr(name), "the switch already has a case of that name", way_out)
+            seen.add(name.lower())
 
     def derive(self, inputs: tuple[Schema, ...], tables: Mapping[str, Table]) -> Derived:
         """Return the input's schema once per branch."""

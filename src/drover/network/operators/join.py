@@ -107,8 +107,23 @@ class Join(Operator):
             if expression is not None:
                 columns.append(Column(named.name, expression.type))
         if not faults:
-            faults += _clashes(columns, bool(self.select))
+            faults += self._clashes(columns)
         return Derived((None if faults else Schema(tuple(columns), left.time),), tuple(faults))
+
+    def _clashes(self, columns: list[Column]) -> Iterator[Fault]:
+        """Yield faults for output columns of one name, but for those in `select`: they are among the own faults."""
+        time, *others = (column.name for column in columns)
+        seen: set[str] = set()
+        for name in others:
+            rule = ""
+            if name.lower() == time.lower():
+                rule = "the join's event time has that name already"
+            elif name.lower() in seen and not self.select:
+                rule = "both inputs have a column of that name"
+            if rule:
+                way_out = "List the output columns in `select`, each under a name of its own."
+                yield Fault(("select", name), repr(name), rule, way_out)
+            seen.add(name.lower())
 
     def _key_faults(self, left: Schema, right: Schema) -> Iterator[Fault]:
         for index, pair in enumerate(self.on):
@@ -130,10 +145,3 @@ def _parsed(
     except ExpressionError as error:
         faults.append(expression_fault(field, error))
         return None
-
-
-def _clashes(columns: list[Column], selected: bool) -> Iterator[Fault]:
-    """Yield faults for output columns of one name; `selected` says that the user chose them."""
-    for fault in name_faults((column.name for column in columns), "select"):
-        rule = "the join's event time has that name already" if selected else "both inputs have a column of that name"
-        yield Fault(fault.path, fault.value, rule, "List the output columns in `select`, each under a name of its own.")

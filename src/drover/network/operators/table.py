@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from drover.errors import Fault, shorten
-from drover.network.operators.base import Derived, Operator, Table, missing_column, name_faults, need_time
+from drover.network.operators.base import Derived, Operator, Table, missing_column, need_time
 from drover.network.operators.join import Pair
 from drover.network.schema import Column, Schema, known
 
@@ -41,7 +41,9 @@ class TableRead(Operator):
         """Yield a fault if it adds nothing, or one column twice."""
         if not self.columns:
             yield Fault(("columns",), "empty", "a table read adds at least one column", "Name columns of the table.")
-        yield from name_faults(self.columns, "columns")
+        for index, name in enumerate(self.columns):
+            if name in self.columns[:index]:
+                yield Fault(("columns", index), repr(name), "a table read adds each column once", "Leave it out here.")
 
     def derive(self, inputs: tuple[Schema, ...], tables: Mapping[str, Table]) -> Derived:
         """Return the input's columns and, behind them, those of the table."""
@@ -61,9 +63,8 @@ class TableRead(Operator):
     def _key_faults(self, schema: Schema, table: Table) -> Iterator[Fault]:
         if sorted(pair.right for pair in self.on) != sorted(table.key):
             rule = f"a table is read by its whole key ({known(table.key)}), so that a row meets at most one"
-            yield Fault(
-                ("on",), known(pair.right for pair in self.on), rule, "Name a stream column for each key column."
-            )
+            named = known(pair.right for pair in self.on)
+            yield Fault(("on",), named, rule, "Name a stream column for each key column.")
         for index, pair in enumerate(self.on):
             if pair.left not in schema.types:
                 yield missing_column(pair.left, schema, ("on", index))

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from drover.errors import Fault, shorten
 from drover.network.operators.base import Derived, Operator, Table
-from drover.network.schema import Schema
+from drover.network.schema import Schema, known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,8 @@ class Union(Operator):
         """Yield a fault for fewer than two inputs or one named twice (its rows would count double)."""
         if len(self.streams) < 2:
             way_out = "Name a second stream, or leave the union out."
-            yield Fault(("inputs",), f"{len(self.streams)} streams", "a union merges at least two", way_out)
+            found = known(self.streams)
+            yield Fault(("inputs",), found, "a union merges at least two", way_out)
         for name in sorted(name for name, count in Counter(self.streams).items() if count > 1):
             rule = "a union reads each stream once"
             yield Fault(("inputs",), repr(name), rule, "Name it once, or put a map between to say that you mean it.")
