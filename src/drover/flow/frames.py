@@ -1,0 +1,70 @@
+"""Frames: pieces of a stream on their way to a place, as Arrow IPC bytes.
+
+Rule 1: a frame is small enough to be one cell of a Spark row; what is larger is cut.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Final, NamedTuple
+
+import polars as pl
+
+FRAME_BYTES: Final = 4 << 20  # a Spark row of more than a few MB strains every buffer it passes
+
+
+class Frame(NamedTuple):
+    """A piece of stream `port` for node `node`, to be read in hop `hop`.
+
+    `origin` (who sent it) and `serial` (its number there) put frames in the same order on every replay, whatever order
+    a shuffle brings them in: without that, sums of floats would differ in their last digits.
+    """
+
+    node: int
+    hop: int
+    port: str
+    origin: int
+    serial: int
+    payload: bytes
+
+
+def encode(frame: pl.DataFrame) -> bytes:
+    """Return the rows as an Arrow IPC stream."""
+    sink = io.BytesIO()
+    frame.write_ipc_stream(sink, compression="uncompressed")
+    return sink.getvalue()
+
+
+def decode(payload: bytes) -> pl.DataFrame:
+    """Return the rows of an Arrow IPC stream."""
+    return pl.read_ipc_stream(payload)
+
+
+def cut(frame: pl.DataFrame, most: int = FRAME_BYTES) -> Iterator[pl.DataFrame]:
+    """Yield the rows in pieces of about `most` bytes at the most."""
+    pieces = max(1, -(-int(frame.estimated_size()) // most))
+    length = -(-frame.height // pieces)
+    for start in range(0, frame.height, max(length, 1)):
+        yield frame.slice(start, length)
+
+
+def pack(frame: pl.DataFrame, port: str, places: Iterable[tuple[int, int]], origin: int) -> Iterator[Frame]:
+    """Yield the frames that carry `frame` to each (hop, node); each piece is encoded once."""
+    targets = tuple(places)
+    if not targets:
+        return
+    for serial, piece in enumerate(cut(frame)):
+        payload = encode(piece)
+        for hop, node in targets:
+            yield Frame(node, hop, port, origin, serial, payload)
+
+
+def unpack(frames: Iterable[Frame]) -> dict[str, pl.DataFrame]:
+    """Return the rows of each stream, in the order of origin and serial number."""
+    ordered = sorted(frames, key=lambda frame: (frame.port, frame.origin, frame.serial))
+    return {
+        port: pl.concat([decode(frame.payload) for frame in pieces], rechunk=True)
+        for port, pieces in groupby(ordered, key=lambda frame: frame.port)
+    }

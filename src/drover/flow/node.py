@@ -1,0 +1,147 @@
+"""A node's work in one hop: its operators, in topological order, on the frames that have come.
+
+Rule 1: edges within a place are passed in memory; everything else leaves as frames.
+Rule 2: an operator that fails takes nothing in and gives nothing out; the others go on, and the failure is reported.
+Rule 3: time is an argument: `cpu` tells how many seconds the process has been busy so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from drover.flow.frames import Frame, pack, unpack
+from drover.flow.operators import Clock, Runner, UnitState
+from drover.flow.schedule import Place, Schedule
+from drover.network.model import Network
+from drover.network.operators import Operator
+from drover.network.types import polars_type
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What one operator did in one batch."""
+
+    operator: str
+    node: int
+    hop: int
+    rows_in: int
+    rows_out: int
+    busy: float  # CPU seconds
+    state_bytes: int
+    shipped_frames: int
+    shipped_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An operator that could not do its work, and why."""
+
+    operator: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a place gives in one batch: frames for later hops, rows that leave the network, samples and failures."""
+
+    frames: list[Frame] = field(default_factory=list)
+    results: dict[str, pl.DataFrame] = field(default_factory=dict)
+    samples: list[Sample] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One place of one batch: everything a node needs to know besides frames and state."""
+
+    network: Network
+    schedule: Schedule
+    place: Place
+    clocks: Mapping[str, Clock]  # by operator
+    parked: frozenset[str] = frozenset()  # operators that failed in an earlier batch and are not run again
+
+
+def run_place(
+    task: Task,
+    frames: Iterable[Frame],
+    runners: Callable[[Operator], Runner],
+    states: Callable[[Operator], UnitState],
+    cpu: Callable[[], float],
+) -> Outcome:
+    """Run the operators of a place on its frames."""
+    outcome = Outcome()
+    arrived = []
+    for frame in frames:
+        if frame.hop == task.place.hop:
+            arrived.append(frame)
+        else:
+            outcome.frames.append(frame)  # on its way to a later hop of this node
+    streams = unpack(arrived)
+    for operator in task.schedule.runs.get(task.place, ()):
+        if operator.name in task.parked:
+            made = _nothing(task, operator)
+        else:
+            made = _run_one(task, operator, streams, runners, states, cpu, outcome)
+        streams |= made
+    return outcome
+
+
+def _run_one(
+    task: Task,
+    operator: Operator,
+    streams: Mapping[str, pl.DataFrame],
+    runners: Callable[[Operator], Runner],
+    states: Callable[[Operator], UnitState],
+    cpu: Callable[[], float],
+    outcome: Outcome,
+) -> dict[str, pl.DataFrame]:
+    """Run one operator, note what it did, and return its streams."""
+    inputs = {name: streams[name] if name in streams else _empty(task.network, name) for name in operator.inputs}
+    started = cpu()
+    state = states(operator)
+    try:
+        made = runners(operator).run(inputs, state, task.clocks[operator.name])
+    except Exception as error:  # noqa: BLE001 - a user's function may raise anything; one query must not stop the others
+        outcome.failures.append(Failure(operator.name, f"{type(error).__name__}: {error}"))
+        state.restore()
+        made = _nothing(task, operator)
+    shipped = _ship(task, operator, made, outcome)
+    outcome.samples.append(
+        Sample(
+            operator.name,
+            task.place.node,
+            task.place.hop,
+            sum(frame.height for frame in inputs.values()),
+            sum(frame.height for frame in made.values()),
+            cpu() - started,
+            state.bytes(),
+            len(shipped),
+            sum(len(frame.payload) for frame in shipped),
+        )
+    )
+    return made
+
+
+def _ship(task: Task, operator: Operator, made: Mapping[str, pl.DataFrame], outcome: Outcome) -> list[Frame]:
+    """Add the frames and results that an operator's rows become."""
+    shipped: list[Frame] = []
+    for stream, rows in made.items():
+        if not rows.height:
+            continue
+        if stream in task.network.outputs:
+            outcome.results[stream] = rows
+        # The serial numbers of one origin must differ per port only, so the node is origin enough.
+        shipped += pack(rows, stream, task.schedule.routes[stream], task.place.node)
+    outcome.frames += shipped
+    return shipped
+
+
+def _empty(network: Network, stream: str) -> pl.DataFrame:
+    return pl.DataFrame(schema={name: polars_type(kind) for name, kind in network.streams[stream].types.items()})
+
+
+def _nothing(task: Task, operator: Operator) -> dict[str, pl.DataFrame]:
+    return {stream: _empty(task.network, stream) for stream in operator.outputs}

@@ -1,0 +1,68 @@
+"""Operators on Polars, one runner per kind; `make_runner` is the door."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from drover.flow.operators.aggregate import RunAggregate
+from drover.flow.operators.base import Clock, Frames, Runner, UnitState
+from drover.flow.operators.join import RunJoin
+from drover.flow.operators.stateless import RunFilter, RunMap, RunSwitch, RunSynthetic, RunUnion, Spend
+from drover.flow.operators.timeout import RunTimeout
+from drover.flow.operators.user import RunUserDefined
+from drover.network.model import Network
+from drover.network.operators import Aggregate, Filter, Join, Map, Operator, Switch, Synthetic, Union, UserDefined
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What runners are made of: the network, a way to spend processor time, and the streams whose rows may be late."""
+
+    network: Network
+    spend: Spend
+    may_be_late: frozenset[str]
+
+
+def late_streams(network: Network) -> frozenset[str]:
+    """Return the streams with rows that may come after their watermark: sources, and what is made of them row by row.
+
+    Results of windows and joins are never late: each is above the watermark of the batch before, by construction.
+    """
+    late = {source.name for source in network.sources}
+    for operator in network.order:
+        if not operator.holds_state and any(stream in late for stream in operator.inputs):
+            late.update(operator.outputs)
+    return frozenset(late)
+
+
+def _aggregate(operator: Aggregate, shop: Workshop) -> Runner:
+    late = operator.input in shop.may_be_late
+    if operator.timeout is not None and operator.timeout < operator.size:
+        return RunTimeout(operator, shop.network, late)
+    return RunAggregate(operator, shop.network, late)
+
+
+RUNNERS: Final[Mapping[str, Callable[[Any, Workshop], Runner]]] = {  # Any: each takes its own kind of operator
+    Filter.kind: lambda operator, shop: RunFilter(operator, shop.network),
+    Switch.kind: lambda operator, shop: RunSwitch(operator, shop.network),
+    Map.kind: lambda operator, shop: RunMap(operator, shop.network),
+    Union.kind: lambda operator, shop: RunUnion(operator, shop.network),
+    Aggregate.kind: _aggregate,
+    Join.kind: lambda operator, shop: RunJoin(
+        operator, shop.network, operator.left in shop.may_be_late, operator.right in shop.may_be_late
+    ),
+    UserDefined.kind: lambda operator, shop: RunUserDefined(
+        operator, shop.network, operator.input in shop.may_be_late
+    ),
+    Synthetic.kind: lambda operator, shop: RunSynthetic(operator, shop.network, shop.spend),
+}
+
+
+def make_runner(operator: Operator, shop: Workshop) -> Runner:
+    """Return the compiled form of an operator."""
+    return RUNNERS[operator.kind](operator, shop)
+
+
+__all__ = ["RUNNERS", "Clock", "Frames", "Runner", "UnitState", "Workshop", "late_streams", "make_runner"]

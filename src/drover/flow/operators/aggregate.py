@@ -1,0 +1,164 @@
+"""Windowed aggregates over panes: partial aggregates per group and stretch of time that no window cuts.
+
+Rule 1: a pane is as long as the greatest common divisor of size and advance, so a window is a whole number of panes.
+Rule 2: a window is given out in the batch whose watermark first reaches its end: late < end <= now. Hence nothing need
+be remembered about windows that are closed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import polars as pl
+
+from drover.flow.operators.base import Clock, Frames, UnitState
+from drover.flow.operators.partials import make_partial
+from drover.network.durations import Micros
+from drover.network.expressions import parse_aggregate, to_polars
+from drover.network.model import Network
+from drover.network.operators import WINDOW_END, WINDOW_START, WINDOW_TIME, Aggregate
+from drover.network.types import TIMESTAMP, polars_type
+
+PANE: Final = "drover.pane"  # first microsecond of a pane; names with a dot cannot collide with columns
+START: Final = "drover.start"  # first microsecond of a window
+VALUE: Final = "drover.value"
+PANES: Final = "panes"
+MOST_CHUNKS: Final = 16  # appended pieces after which live panes are merged: fewer merges, yet short scans
+
+
+class RunAggregate:
+    """Aggregates rows into panes and panes into windows."""
+
+    def __init__(self, operator: Aggregate, network: Network, may_be_late: bool) -> None:
+        self.operator = operator
+        self.may_be_late = may_be_late
+        schema = network.streams[operator.input]
+        self.time = schema.time or ""
+        self.pane = math.gcd(operator.size, operator.advance)
+        self.groups = list(operator.group_by)
+        calls = [(named.name, parse_aggregate(named.expression, schema.types)) for named in operator.compute]
+        self.partials = {
+            name: make_partial(call, self.time, f"drover.{index}.")
+            for index, (name, call) in enumerate(calls)
+            if call.function != "count distinct"
+        }
+        self.distinct = {name: to_polars(call.argument) for name, call in calls
+                         if call.function == "count distinct" and call.argument is not None}  # fmt: skip
+        self.output = {name: polars_type(kind) for name, kind in network.streams[operator.name].types.items()}
+
+    def run(self, inputs: Frames, state: UnitState, clock: Clock) -> dict[str, pl.DataFrame]:
+        """Take in the batch's rows and give out the windows that close."""
+        self._take_in(inputs[self.operator.input], state, clock)
+        result = self._give_out(state, clock)
+        if clock.now is not None:
+            for part in (PANES, *self.distinct):
+                state.evict(part, oldest_needed(self.operator, clock.now), PANE)
+        return {self.operator.name: result}
+
+    def _take_in(self, rows: pl.DataFrame, state: UnitState, clock: Clock) -> None:
+        if not rows.height:
+            return
+        micros = pl.col(self.time).dt.epoch("us")
+        if self.may_be_late and clock.late is not None:
+            rows = rows.filter(micros >= oldest_needed(self.operator, clock.late))
+        keyed = rows.with_columns((micros - micros % self.pane).alias(PANE))
+        keys = [PANE, *self.groups]
+        made = [expr.alias(name) for partial in self.partials.values() for name, expr in partial.make.items()]
+        state.append(PANES, keyed.group_by(keys, maintain_order=True).agg(made))
+        for part, value in self.distinct.items():
+            state.append(part, keyed.select(*keys, value.alias(VALUE)).drop_nulls(VALUE).unique(maintain_order=True))
+        if (panes := state.parts.get(PANES)) is not None and panes.n_chunks() > MOST_CHUNKS:
+            state.merge(PANES, panes.group_by(keys, maintain_order=True).agg(self._merges()))
+            for part in self.distinct:
+                if part in state.parts:
+                    state.merge(part, state.parts[part].unique(maintain_order=True))
+
+    def _merges(self) -> list[pl.Expr]:
+        return [expr.alias(name) for partial in self.partials.values() for name, expr in partial.merge.items()]
+
+    def _give_out(self, state: UnitState, clock: Clock) -> pl.DataFrame:
+        panes = state.parts.get(PANES)
+        if panes is None or clock.now is None:
+            return pl.DataFrame(schema=self.output)
+        tagged = tag_windows(self.operator, panes, clock, self.pane)
+        if tagged is None:
+            return pl.DataFrame(schema=self.output)
+        keys = [START, *self.groups]
+        windows = tagged.group_by(keys, maintain_order=True).agg(self._merges())
+        for part in self.distinct:
+            windows = windows.join(self._distinct(part, state, clock), on=keys, how="left", nulls_equal=True, maintain_order="left")
+        start = pl.col(START)
+        computed = {
+            **{name: partial.finish for name, partial in self.partials.items()},
+            **{part: pl.col(f"drover.{part}").fill_null(0) for part in self.distinct},
+        }
+        instants = {
+            WINDOW_START: start,
+            WINDOW_END: start + self.operator.size,
+            WINDOW_TIME: start + self.operator.size - 1,
+        }
+        return windows.select(
+            *(as_instant(micros).alias(name) for name, micros in instants.items()),
+            *self.groups,
+            *(computed[name].cast(self.output[name]).alias(name) for name in (n.name for n in self.operator.compute)),
+        )
+
+    def _distinct(self, part: str, state: UnitState, clock: Clock) -> pl.DataFrame:
+        """Return the number of different values per closing window and group."""
+        keys = [START, *self.groups]
+        values = state.parts.get(part)
+        tagged = None if values is None else tag_windows(self.operator, values, clock, self.pane)
+        if tagged is None:
+            groups = {name: self.output[name] for name in self.groups}
+            return pl.DataFrame(schema={START: pl.Int64(), **groups, f"drover.{part}": pl.Int64()})
+        return tagged.group_by(keys).agg(pl.col(VALUE).n_unique().cast(pl.Int64).alias(f"drover.{part}"))
+
+
+def as_instant(micros: pl.Expr) -> pl.Expr:
+    """Return microseconds since 1970 as a timestamp."""
+    return micros.cast(polars_type(TIMESTAMP))
+
+
+def oldest_needed(operator: Aggregate, now: Micros) -> Micros:
+    """Return the least event time whose last window ends after `now`; aligned to the advance, hence to panes."""
+    return ((now - operator.size) // operator.advance + 1) * operator.advance
+
+
+def tag_windows(operator: Aggregate, panes: pl.DataFrame, clock: Clock, pane: Micros) -> pl.DataFrame | None:
+    """Return each pane once per closing window it lies in, with the window's START; None if no window closes.
+
+    There are two ways to pair panes with windows, and either may be the shorter: window by window, or offset by offset
+    (every pane lies in at most ceil(size / advance) windows).
+    """
+    if not panes.height or clock.now is None:
+        return None
+    first, last = panes.select(low=pl.col(PANE).min(), high=pl.col(PANE).max()).row(0)
+    late = first if clock.late is None else max(clock.late, first)  # no window of `first` ends at or before it
+    ends = closing_ends(operator, late, min(clock.now, last + pane - 1 + operator.size))
+    offsets = -(-operator.size // operator.advance)
+    pieces = list(_by_window(operator, panes, ends) if len(ends) <= offsets else _by_offset(operator, panes, ends))
+    return pl.concat(pieces) if pieces else None
+
+
+def closing_ends(operator: Aggregate, late: Micros, now: Micros) -> range:
+    """Return the ends of windows in (late, now]."""
+    first = ((late - operator.size) // operator.advance + 1) * operator.advance + operator.size
+    return range(first, now + 1, operator.advance)
+
+
+def _by_window(operator: Aggregate, panes: pl.DataFrame, ends: Sequence[Micros]) -> Iterator[pl.DataFrame]:
+    for end in ends:
+        inside = panes.filter(pl.col(PANE).is_between(end - operator.size, end, closed="left"))
+        if inside.height:
+            yield inside.with_columns(pl.lit(end - operator.size, pl.Int64).alias(START))
+
+
+def _by_offset(operator: Aggregate, panes: pl.DataFrame, ends: range) -> Iterator[pl.DataFrame]:
+    newest = pl.col(PANE) - pl.col(PANE) % operator.advance
+    for offset in range(-(-operator.size // operator.advance)):
+        start = newest - offset * operator.advance
+        end = start + operator.size
+        inside = (end > pl.col(PANE)) & end.is_between(ends[0], ends[-1])
+        yield panes.filter(inside).with_columns(start.alias(START))

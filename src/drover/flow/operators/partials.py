@@ -1,0 +1,130 @@
+"""Partial aggregates: what is kept of a pane's rows so that panes can be merged into windows.
+
+Rule 1: merging partials in any order and grouping gives what aggregating all rows at once gives (`aggregates` has the
+meaning; only the last digits of float sums may differ). Rule 2: partials are plain Arrow columns, so that they can be
+written to the log: totals of whole numbers are kept as high and low half, because Arrow has no 128-bit integer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+from drover.network.expressions import Aggregate, to_polars
+from drover.network.types import polars_type
+
+HALF: Final = 2**32
+Columns = Mapping[str, pl.Expr]
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """How one aggregate is kept: `make` from rows, `merge` from partials, `finish` from merged partials."""
+
+    make: Columns
+    merge: Columns
+    finish: pl.Expr
+
+
+def make_partial(aggregate: Aggregate, time: str, prefix: str) -> Partial:
+    """Return how an aggregate is kept in columns that start with `prefix`; count distinct has none (see `panes`)."""
+    if aggregate.argument is None:
+        n = f"{prefix}n"
+        return Partial({n: pl.len().cast(pl.Int64)}, {n: pl.col(n).sum()}, pl.col(n))
+    x = to_polars(aggregate.argument)
+    return BUILDERS[aggregate.function](aggregate, x, pl.col(time), prefix)
+
+
+def _count(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
+    n = f"{prefix}n"
+    return Partial({n: x.count().cast(pl.Int64)}, {n: pl.col(n).sum()}, pl.col(n))
+
+
+def _total(aggregate: Aggregate, x: pl.Expr, prefix: str) -> tuple[dict[str, pl.Expr], pl.Expr]:
+    """Return the columns of an exact (whole numbers) or double total, and the merged total."""
+    assert aggregate.argument is not None
+    if aggregate.argument.type.is_integer:
+        wide = x.cast(pl.Int64)
+        high, low = f"{prefix}high", f"{prefix}low"
+        made = {high: (wide // HALF).sum(), low: (wide % HALF).sum()}
+        return made, pl.col(high).cast(pl.Int128) * HALF + pl.col(low).cast(pl.Int128)
+    total = f"{prefix}total"
+    return {total: x.cast(pl.Float64).sum()}, pl.col(total)
+
+
+def _sum(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
+    n = f"{prefix}n"
+    made, total = _total(aggregate, x, prefix)
+    made[n] = x.count().cast(pl.Int64)
+    merged = {name: pl.col(name).sum() for name in made}
+    return Partial(made, merged, pl.when(pl.col(n) > 0).then(total.cast(polars_type(aggregate.type), strict=False)))
+
+
+def _avg(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
+    n = f"{prefix}n"
+    made, total = _total(aggregate, x, prefix)
+    made[n] = x.count().cast(pl.Int64)
+    merged = {name: pl.col(name).sum() for name in made}
+    return Partial(made, merged, pl.when(pl.col(n) > 0).then(total.cast(pl.Float64) / pl.col(n)))
+
+
+def _least(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
+    v = f"{prefix}v"
+    return Partial({v: x.min()}, {v: pl.col(v).min()}, pl.col(v))
+
+
+def _greatest(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
+    v = f"{prefix}v"
+    if aggregate.type.is_float:  # NaN is the largest number
+        return Partial({v: x.nan_max()}, {v: pl.col(v).nan_max()}, pl.col(v))
+    return Partial({v: x.max()}, {v: pl.col(v).max()}, pl.col(v))
+
+
+def _moments(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
+    """Keep count, mean and sum of squared deviations; merged as Chan, Golub and LeVeque do."""
+    n, mean, squares = (f"{prefix}{name}" for name in ("n", "mean", "squares"))
+    value = x.cast(pl.Float64)
+    made = {
+        n: x.count().cast(pl.Int64),
+        mean: value.mean().fill_null(0.0),
+        squares: ((value - value.mean()) ** 2).sum(),
+    }
+    whole = pl.col(n).sum()
+    centre = (pl.col(n) * pl.col(mean)).sum() / whole
+    merged = {
+        n: whole,
+        mean: pl.when(whole > 0).then(centre).otherwise(0.0),
+        squares: pl.col(squares).sum() + (pl.col(n) * (pl.col(mean) - centre) ** 2).sum().fill_nan(0.0),
+    }
+    variance = pl.when(pl.col(n) > 1).then(pl.col(squares) / (pl.col(n) - 1))
+    return Partial(made, merged, variance.sqrt() if aggregate.function == "stddev" else variance)
+
+
+def _first(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
+    t, v = f"{prefix}t", f"{prefix}v"
+    made = {t: time.min(), v: x.sort_by(time, x, nulls_last=False).first()}
+    merged = {t: pl.col(t).min(), v: pl.col(v).sort_by(pl.col(t), pl.col(v), nulls_last=False).first()}
+    return Partial(made, merged, pl.col(v))
+
+
+def _last(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
+    t, v = f"{prefix}t", f"{prefix}v"
+    made = {t: time.max(), v: x.sort_by(time, x, nulls_last=False).last()}
+    merged = {t: pl.col(t).max(), v: pl.col(v).sort_by(pl.col(t), pl.col(v), nulls_last=False).last()}
+    return Partial(made, merged, pl.col(v))
+
+
+BUILDERS: Final[Mapping[str, Callable[[Aggregate, pl.Expr, pl.Expr, str], Partial]]] = {
+    "count": _count,
+    "sum": _sum,
+    "avg": _avg,
+    "min": _least,
+    "max": _greatest,
+    "stddev": _moments,
+    "variance": _moments,
+    "first": _first,
+    "last": _last,
+}

@@ -1,0 +1,88 @@
+"""User-defined operators: the user's function, called on whole frames.
+
+Rule 1: what the function returns is checked against its declaration; what it raises is reported as its own fault.
+Rule 2: a function with state gets every row in order of event time, whatever order rows arrive in: they wait until the
+watermark has passed them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+import pyarrow as pa
+
+from drover.errors import DroverError, shorten
+from drover.flow.operators.base import Clock, Frames, UnitState
+from drover.network.functions import resolve
+from drover.network.model import Network
+from drover.network.operators import UserDefined
+from drover.network.types import arrow_type, polars_type
+
+WAITING: Final = "waiting"
+BLOB: Final = "blob"
+MICROS: Final = "drover.time"  # a name with a dot cannot collide with columns
+
+
+class RunUserDefined:
+    """Calls the function of one operator."""
+
+    def __init__(self, operator: UserDefined, network: Network, may_be_late: bool) -> None:
+        self.operator = operator
+        self.may_be_late = may_be_late
+        self.function = resolve(operator.function)
+        self.input = network.streams[operator.input]
+        self.output = {column.name: polars_type(column.type) for column in operator.columns}
+
+    def run(self, inputs: Frames, state: UnitState, clock: Clock) -> dict[str, pl.DataFrame]:
+        """Return what the function makes of the rows whose time has come."""
+        rows = inputs[self.operator.input]
+        if self.operator.keeps_state:
+            return {self.operator.name: self._with_state(rows, state, clock)}
+        if not rows.height:
+            return {self.operator.name: pl.DataFrame(schema=self.output)}
+        return {self.operator.name: self._checked(self.function(self._frame(rows)))}
+
+    def _with_state(self, rows: pl.DataFrame, state: UnitState, clock: Clock) -> pl.DataFrame:
+        time = self.input.time or ""
+        rows = rows.with_columns(pl.col(time).dt.epoch("us").alias(MICROS))
+        if self.may_be_late and clock.late is not None:
+            rows = rows.filter(pl.col(MICROS) > clock.late)
+        state.append(WAITING, rows)
+        waiting = state.parts.get(WAITING)
+        if waiting is None or clock.now is None:
+            return pl.DataFrame(schema=self.output)
+        rest = [name for name in self.input.names if name != time]
+        ready = waiting.filter(pl.col(MICROS) <= clock.now).sort(time, *rest, nulls_last=False)
+        state.evict(WAITING, clock.now + 1, MICROS)
+        if not ready.height:
+            return pl.DataFrame(schema=self.output)
+        before = state.parts[BLOB]["state"][0] if BLOB in state.parts else None
+        result, after = self._pair(self.function(self._frame(ready.drop(MICROS)), before))
+        if after != before:
+            state.replace(BLOB, pl.DataFrame({"state": [after]}, schema={"state": pl.Binary()}))
+        return self._checked(result)
+
+    def _frame(self, rows: pl.DataFrame) -> pl.DataFrame | pa.Table:
+        if self.operator.frame == "polars":
+            return rows
+        return rows.to_arrow().cast(pa.schema([(c.name, arrow_type(c.type)) for c in self.input.columns]))
+
+    def _pair(self, result: object) -> tuple[object, bytes | None]:
+        if isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], bytes | None):
+            return result
+        raise DroverError(self._says(f"returned {shorten(str(result))}, but keeps state: it returns (frame, bytes)"))
+
+    def _checked(self, result: object) -> pl.DataFrame:
+        frame = pl.DataFrame(result) if isinstance(result, pa.Table) else result
+        if not isinstance(frame, pl.DataFrame):
+            raise DroverError(self._says(f"returned {type(result).__name__}, but a frame is expected"))
+        if set(frame.columns) != set(self.output):
+            raise DroverError(self._says(f"returned columns {frame.columns}, but declares {sorted(self.output)}"))
+        try:
+            return frame.select(pl.col(name).cast(kind) for name, kind in self.output.items())
+        except pl.exceptions.PolarsError as error:
+            raise DroverError(self._says(f"returned values that do not fit its declared columns ({error})")) from error
+
+    def _says(self, what: str) -> str:
+        return f"function {self.operator.function!r} of operator {self.operator.name!r} {what}. Correct the function."

@@ -1,0 +1,1 @@
+"""Which node runs which unit."""
