@@ -29,7 +29,6 @@ from drover.network.types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
-
     INTEGERS,
     DataType,
     polars_type,
@@ -70,7 +69,7 @@ def trying(function: str, operator: str) -> SparkBuilder:
 def polars_negate(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     if call.type.is_float:
         return -args[0]
-    return (-args[0].cast(wider(call.type))).cast(polars_type(call.type), strict=False)
+    return (0 - args[0].cast(wider(call.type))).cast(polars_type(call.type), strict=False)
 
 
 def spark_negate(call: Call, args: Sequence[str]) -> str:
@@ -93,8 +92,10 @@ def spark_abs(call: Call, args: Sequence[str]) -> str:
 
 
 def polars_divide(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
-    # x / 0.0 is infinite in Polars and NULL in Spark.
-    return args[0] / pl.when(args[1] != 0.0).then(args[1])
+    # x / 0.0 is infinite in Polars and NULL in Spark. Besides, Polars divides by a scalar by multiplying with 1/b,
+    # which is wrong in the last digit (7 / 1.5); a condition on `a` makes the divisor a column like any other.
+    a, b = args
+    return a / pl.when(a.is_not_null() & (b != 0.0)).then(b)
 
 
 def polars_div(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
@@ -166,7 +167,6 @@ def positive(value: Value) -> bool:
 
 
 A_DIVISOR: Final = Constant("a whole number above 0, written out", INTEGERS, positive, ("7", "1", "256", "86400"))
-
 
 
 ARITHMETIC: Final = (

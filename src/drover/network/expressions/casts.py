@@ -49,9 +49,7 @@ class Cast:
 
 def plain(target: DataType) -> Cast:
     """Return the cast that both engines do alike on their own."""
-    return Cast(
-        lambda x: x.cast(polars_type(target), strict=False), lambda x: f"TRY_CAST({x} AS {spark_type(target)})"
-    )
+    return Cast(lambda x: x.cast(polars_type(target), strict=False), lambda x: f"TRY_CAST({x} AS {spark_type(target)})")
 
 
 def float_to_bigint() -> Cast:
@@ -149,9 +147,7 @@ def cast_table() -> dict[tuple[DataType, DataType], Cast]:
     table[TIMESTAMP, TIMESTAMP_NTZ] = Cast(
         lambda x: x.dt.replace_time_zone(None), lambda x: f"CAST({x} AS TIMESTAMP_NTZ)"
     )
-    table[TIMESTAMP_NTZ, TIMESTAMP] = Cast(
-        lambda x: x.dt.replace_time_zone("UTC"), lambda x: f"CAST({x} AS TIMESTAMP)"
-    )
+    table[TIMESTAMP_NTZ, TIMESTAMP] = Cast(lambda x: x.dt.replace_time_zone("UTC"), lambda x: f"CAST({x} AS TIMESTAMP)")
     return table
 
 

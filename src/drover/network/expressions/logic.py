@@ -106,9 +106,7 @@ def called(name: str) -> SparkBuilder:
     return lambda _, a: f"{name}({', '.join(a)})"
 
 
-AN_ITEM: Final = Constant(
-    "a literal (for other values write x = a OR x = b)", ORDERED, lambda _: True, ("NULL",)
-)
+AN_ITEM: Final = Constant("a literal (for other values write x = a OR x = b)", ORDERED, lambda _: True, ("NULL",))
 
 LOGIC: Final = (
     compare("=", "=", lambda a, b: a == b),

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import Token, TokenType
 
 from drover.errors import ExpressionError
 
@@ -23,13 +24,74 @@ MAX_TEXT: Final = 20_000  # characters
 MAX_NESTING: Final = 100  # open parentheses, CASEs and prefix operators
 
 SYNTAX: Final = frozenset(
-    "STRING NUMBER IDENTIFIER VAR L_PAREN R_PAREN COMMA DOT DCOLON PLUS DASH STAR SLASH MOD DIV EQ NEQ LT LTE GT GTE "
-    "NULLSAFE_EQ AMP PIPE CARET TILDE DPIPE AND OR NOT IS IN BETWEEN LIKE ESCAPE NULL TRUE FALSE CASE WHEN THEN ELSE "
-    "END DISTINCT FROM INTERVAL ALIAS".split()
+    [
+        "STRING",
+        "NUMBER",
+        "IDENTIFIER",
+        "VAR",
+        "L_PAREN",
+        "R_PAREN",
+        "COMMA",
+        "DOT",
+        "DCOLON",
+        "PLUS",
+        "DASH",
+        "STAR",
+        "SLASH",
+        "MOD",
+        "DIV",
+        "EQ",
+        "NEQ",
+        "LT",
+        "LTE",
+        "GT",
+        "GTE",
+        "NULLSAFE_EQ",
+        "AMP",
+        "PIPE",
+        "CARET",
+        "TILDE",
+        "DPIPE",
+        "AND",
+        "OR",
+        "NOT",
+        "IS",
+        "IN",
+        "BETWEEN",
+        "LIKE",
+        "ESCAPE",
+        "NULL",
+        "TRUE",
+        "FALSE",
+        "CASE",
+        "WHEN",
+        "THEN",
+        "ELSE",
+        "END",
+        "DISTINCT",
+        "FROM",
+        "INTERVAL",
+        "ALIAS",
+    ]
 )
 TYPES: Final = frozenset(
-    "BOOLEAN TINYINT SMALLINT INT BIGINT FLOAT DOUBLE DECIMAL TEXT BINARY DATE TIMESTAMP TIMESTAMPLTZ TIMESTAMPTZ "
-    "TIMESTAMPNTZ".split()
+    [
+        "BOOLEAN",
+        "TINYINT",
+        "SMALLINT",
+        "INT",
+        "BIGINT",
+        "FLOAT",
+        "DOUBLE",
+        "DECIMAL",
+        "TEXT",
+        "BINARY",
+        "DATE",
+        "TIMESTAMP",
+        "TIMESTAMPLTZ",
+        "TIMESTAMPTZ",
+        "TIMESTAMPNTZ",
+    ]
 )
 PREFIXES: Final = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE})
 FORBIDDEN: Final = {  # words that show that more than an expression was meant
@@ -56,17 +118,13 @@ ESCAPES: Final = re.compile(r"\\(?!u[0-9A-Fa-f]{4}|[\\'\"ntr%_])", re.S)
 class ExpressionDialect(Spark):
     """Spark's SQL, reduced to expressions whose functions are plain names."""
 
-    class Parser(Spark.Parser):
-        FUNCTIONS: dict[str, Any] = {}  # noqa: RUF012 - sqlglot's own attribute, read only
-        FUNCTION_PARSERS = {  # noqa: RUF012 - as above
-            name: parser
-            for name, parser in Spark.Parser.FUNCTION_PARSERS.items()
-            if name in ("CAST", "TRY_CAST", "EXTRACT", "POSITION")
+    class Parser(SparkParser):
+        FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+            name: SparkParser.FUNCTION_PARSERS[name] for name in ("CAST", "TRY_CAST", "EXTRACT", "POSITION")
         }
-        NO_PAREN_FUNCTIONS: dict[Any, Any] = {}  # noqa: RUF012 - as above
-        NO_PAREN_FUNCTION_PARSERS = {  # noqa: RUF012 - as above
-            "CASE": Spark.Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]
-        }
+        NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
+        NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {"CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
 
 
 def read(text: str) -> exp.Expr:
@@ -79,7 +137,9 @@ def read(text: str) -> exp.Expr:
         check_nesting(tokens, text)
         found = ExpressionDialect().parser().parse_into(exp.Condition, tokens, text)
     except (SqlglotError, RecursionError, ValueError, IndexError, AttributeError, TypeError, KeyError) as error:
-        raise ExpressionError(text, f"this is no SQL expression ({reason(error)})", "See the list of functions.") from None
+        raise ExpressionError(
+            text, f"this is no SQL expression ({reason(error)})", "See the list of functions."
+        ) from None
     if len(found) != 1 or not isinstance(found[0], exp.Expr):
         raise ExpressionError(text, "there must be exactly one expression", "Write one, e.g. price * 2 > 10.")
     return found[0]
@@ -105,7 +165,11 @@ def plain(token: Token, before: Token | None, after: Token | None, text: str) ->
     if kind == "STRING" and ESCAPES.search(re.sub(r"\\\\", "", text[token.start : token.end + 1])):
         way_out = r"Write the character itself, or one of \\ \' \n \t \r \% \_ \u0041."
         raise ExpressionError(text, "this backslash in a string is not understood", way_out)
-    if kind not in ("STRING", "IDENTIFIER") and (rule := FORBIDDEN.get(word.lower())) and is_keyword(word, before, after):
+    if (
+        kind not in ("STRING", "IDENTIFIER")
+        and (rule := FORBIDDEN.get(word.lower()))
+        and is_keyword(word, before, after)
+    ):
         raise ExpressionError(text, rule, INSTEAD[word.lower()])
     if kind in TYPES and is_type(before, after):
         return token

@@ -58,9 +58,9 @@ class Translator:
 
     def translate(self, node: object) -> Expression:
         """Return the typed tree of a raw node."""
-        kind = type(node)
         if not isinstance(node, exp.Expr):
             raise self.refuse("a part of this expression is missing", "Complete it.")
+        kind = type(node)
         if kind in BINARY:
             return self.binary(node)
         if kind in CHAINS:
@@ -106,14 +106,14 @@ class Translator:
 
     def unary(self, node: exp.Expr) -> Expression:
         operand = node.args.get("this")
-        if isinstance(node, exp.Neg) and isinstance(operand, exp.Literal) and not operand.is_string:
-            if operand.name.isdecimal():
-                return integer_literal(-int(operand.name), f"-{operand.name}")
-            number = read_number(operand.name)
-            return Literal(number.type, -float(str(number.value)))
+        if isinstance(node, exp.Neg) and isinstance(operand, exp.Literal) and operand.name.isdecimal():
+            return integer_literal(-int(operand.name), f"-{operand.name}")  # -9223372036854775808 is one
         if isinstance(node, exp.Not) and isinstance(operand, exp.Is) and isinstance(operand.expression, exp.Null):
             return self.named("is not null", operand.this)
-        return self.named(UNARY[type(node)], operand)
+        value = self.translate(operand)
+        if isinstance(node, exp.Neg) and isinstance(value, Literal) and isinstance(value.value, int | float):
+            return Literal(value.type, -value.value)
+        return self.call(UNARY[type(node)], value)
 
     def column(self, node: exp.Expr) -> Expression:
         if not isinstance(node.this, exp.Identifier) or node.args.get("db") or node.args.get("catalog"):
@@ -124,7 +124,9 @@ class Translator:
             known = " or ".join(side for side in self.columns if side) or "no prefix"
             raise self.refuse(f"there is no input {table.name!r} here", f"Write {known}.")
         if len(sides) > 1:
-            raise self.refuse(f"both inputs have a column {name!r}", f"Write {' or '.join(f'{s}.{name}' for s in sides)}.")
+            raise self.refuse(
+                f"both inputs have a column {name!r}", f"Write {' or '.join(f'{s}.{name}' for s in sides)}."
+            )
         if not sides or name not in self.columns[sides[0]]:
             raise self.unknown_column(name, sides)
         return Column(self.columns[sides[0]][name], name, sides[0])
@@ -182,7 +184,9 @@ class Translator:
     def escape(self, node: exp.Expr) -> Expression:
         sign = node.expression
         if not isinstance(node.this, exp.Like) or not isinstance(sign, exp.Literal) or len(sign.name) != 1:
-            raise self.refuse("ESCAPE follows LIKE and names one character", "Write for example LIKE '10/%' ESCAPE '/'.")
+            raise self.refuse(
+                "ESCAPE follows LIKE and names one character", "Write for example LIKE '10/%' ESCAPE '/'."
+            )
         return self.like(node.this, sign.name)
 
     def case(self, node: exp.Expr) -> Expression:
