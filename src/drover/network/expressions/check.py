@@ -45,7 +45,8 @@ def check_count(row: Function, found: int, text: str) -> None:
     if found < least or (found > most and not row.repeats):
         wanted = f"{least}" if least == most and not row.repeats else f"{least} or more"
         wanted = wanted if row.repeats or least == most else f"{least} to {most}"
-        raise ExpressionError(text, f"{row.name} takes {wanted} arguments, not {found}", "Give it as many as it takes.")
+        noun = "argument" if wanted == "1" else "arguments"
+        raise ExpressionError(text, f"{row.name} takes {wanted} {noun}, not {found}", row.count_hint)
 
 
 def shared_positions(row: Function, count: int) -> tuple[int, ...]:

@@ -97,6 +97,14 @@ def polars_extreme(largest: bool) -> PolarsBuilder:
     return build
 
 
+def polars_coalesce(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    if call.arguments[0].columns:
+        return pl.coalesce(list(args))
+    # Polars stops at a constant that is not NULL, and then forgets to make it as long as the frame.
+    rest = pl.coalesce(list(args[1:])) if len(args) > 1 else args[0]
+    return pl.when(args[0].is_not_null()).then(args[0]).otherwise(rest)
+
+
 def joined(word: str) -> SparkBuilder:
     return lambda _, a: "(" + f" {word} ".join(a) + ")"
 
@@ -130,8 +138,8 @@ LOGIC: Final = (
     Function("if", (A_BOOLEAN, ANYTHING, ANYTHING), last_type, polars_case, spark_case, shared="branches"),
     Function("case", (A_BOOLEAN, ANYTHING, ANYTHING), last_type, polars_case, spark_case,
              form="CASE WHEN {0} THEN {1} ELSE {2} END", shared="branches", repeats=True),
-    Function("coalesce", (ANYTHING,), first_type, lambda _, a: pl.coalesce(list(a)), called("COALESCE"),
-             aliases=("ifnull", "nvl"), shared="all", repeats=True),
+    Function("coalesce", (ANYTHING,), first_type, polars_coalesce, called("COALESCE"),
+             aliases=("ifnull", "nvl"), shared="all", repeats=True, copies=2),
     Function("greatest", (ORDERABLE, ORDERABLE), first_type, polars_extreme(largest=True), called("GREATEST"),
              shared="all", repeats=True, copies=3),
     Function("least", (ORDERABLE, ORDERABLE), first_type, polars_extreme(largest=False), called("LEAST"),

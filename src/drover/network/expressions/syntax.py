@@ -9,19 +9,25 @@ Rule 3: functions stay as they were written. sqlglot's own functions rewrite the
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, Final
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from drover.errors import ExpressionError
+from drover.network.types import SIMPLE
 
 MAX_TEXT: Final = 20_000  # characters
 MAX_NESTING: Final = 100  # open parentheses, CASEs and prefix operators
+FRAMES: Final = 6_000  # Python's stack while reading; sqlglot needs up to 30 frames for a level
+LIMIT: Final = threading.Lock()  # the recursion limit belongs to the whole process
 
 SYNTAX: Final = frozenset(
     [
@@ -93,6 +99,7 @@ TYPES: Final = frozenset(
         "TIMESTAMPNTZ",
     ]
 )
+KNOWN_TYPES: Final = tuple(sorted({str(data_type) for data_type in SIMPLE.values()}))
 PREFIXES: Final = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE})
 FORBIDDEN: Final = {  # words that show that more than an expression was meant
     "select": "an expression contains no subquery",
@@ -127,6 +134,18 @@ class ExpressionDialect(Spark):
         NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {"CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
 
 
+@contextmanager
+def deep_stack() -> Iterator[None]:
+    """Allow deep recursion for a while, so that what is accepted does not depend on how deep the caller is."""
+    with LIMIT:
+        before = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(before, FRAMES))
+        try:
+            yield
+        finally:
+            sys.setrecursionlimit(before)
+
+
 def read(text: str) -> exp.Expr:
     """Return the raw tree of `text`, or refuse."""
     if len(text) > MAX_TEXT:
@@ -135,8 +154,11 @@ def read(text: str) -> exp.Expr:
         text.encode()
         tokens = [plain(token, before, after, text) for before, token, after in neighbours(tokenize(text))]
         check_nesting(tokens, text)
-        found = ExpressionDialect().parser().parse_into(exp.Condition, tokens, text)
-    except (SqlglotError, RecursionError, ValueError, IndexError, AttributeError, TypeError, KeyError) as error:
+        with deep_stack():
+            found = ExpressionDialect().parser().parse_into(exp.Condition, tokens, text)
+    except RecursionError:
+        raise too_deep(text) from None
+    except (SqlglotError, ValueError, IndexError, AttributeError, TypeError, KeyError) as error:
         raise ExpressionError(
             text, f"this is no SQL expression ({reason(error)})", "See the list of functions."
         ) from None
@@ -171,13 +193,15 @@ def plain(token: Token, before: Token | None, after: Token | None, text: str) ->
         and is_keyword(word, before, after)
     ):
         raise ExpressionError(text, rule, INSTEAD[word.lower()])
+    if follows_as(before) and kind not in TYPES:
+        raise ExpressionError(text, f"{word!r} is no type to cast to", f"Known: {', '.join(KNOWN_TYPES)}.")
     if kind in TYPES and is_type(before, after):
         return token
     if kind == "INTERVAL" and (after is None or after.token_type.name not in ("STRING", "NUMBER", "DASH")):
         return name(token)
     if kind in SYNTAX:
         return token
-    if re.fullmatch(r"\w+", word):
+    if re.fullmatch(r"\w+", word) and text[token.start : token.end + 1] == word:  # not x'00', whose word is 00
         return name(token)
     raise ExpressionError(text, f"{word!r} has no meaning in an expression", "Put names into `backticks`.")
 
@@ -189,9 +213,11 @@ def is_keyword(word: str, before: Token | None, after: Token | None) -> bool:
 
 def is_type(before: Token | None, after: Token | None) -> bool:
     """Whether a type's name is meant as a type: after AS or ::, or before a string, as in DATE '2024-02-29'."""
-    if before is not None and before.token_type in (TokenType.ALIAS, TokenType.DCOLON):
-        return True
-    return after is not None and after.token_type == TokenType.STRING
+    return follows_as(before) or (after is not None and after.token_type == TokenType.STRING)
+
+
+def follows_as(before: Token | None) -> bool:
+    return before is not None and before.token_type in (TokenType.ALIAS, TokenType.DCOLON)
 
 
 def name(token: Token) -> Token:
@@ -209,11 +235,18 @@ def check_nesting(tokens: Sequence[Token], text: str) -> None:
             depth -= 1
         prefixes = prefixes + 1 if kind in PREFIXES else 0
         if depth > MAX_NESTING or prefixes > MAX_NESTING:
-            rule = f"an expression nests at most {MAX_NESTING} levels"
-            raise ExpressionError(text, rule, "Compute a part of it in an operator before this one.")
+            raise too_deep(text)
+
+
+def too_deep(text: str) -> ExpressionError:
+    rule = f"an expression nests at most {MAX_NESTING} levels"
+    return ExpressionError(text, rule, "Compute a part of it in an operator before this one.")
 
 
 def reason(error: Exception) -> str:
-    """Return the first line of what the parser said, without its terminal colours."""
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()
-    return lines[0][:100] if lines and isinstance(error, SqlglotError) else "it cannot be parsed"
+    """Return in a few words what the parser stumbled over."""
+    faults = error.errors if isinstance(error, ParseError) else []
+    if not faults:
+        return "it cannot be parsed"
+    near = str(faults[0].get("highlight") or "")[:40]
+    return f"at {near!r}" if near else "it ends too early"
