@@ -104,3 +104,19 @@ def random_frame(chance: random.Random, rows: int, columns: Mapping[str, DataTyp
         else:
             series.append(pl.Series(name, values, dtype=polars_type(data_type)))
     return pl.DataFrame(series)
+
+
+def random_layout(chance: random.Random, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the frame as Polars may hold it in real life: in several chunks, or with columns of one value.
+
+    Polars has other code for a column that is one value (dividing by it multiplies with 1/x), so the answers differ.
+    """
+    kind = chance.randrange(3)
+    if kind == 0 and frame.height > 1:
+        middle = chance.randrange(frame.height)
+        return pl.concat([frame[:middle], frame[middle:]], rechunk=False)
+    if kind == 1 and frame.height > 0:
+        return frame.with_columns(
+            pl.lit(frame[name][0], frame.schema[name]).alias(name) for name in frame.columns[1::2]
+        )
+    return frame

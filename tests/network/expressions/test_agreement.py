@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from drover.network.expressions.casts import CASTS
 from drover.network.expressions.functions import ROWS
 from tests.network.expressions.engines import compare
-from tests.network.expressions.frames import COLUMNS, TYPES, random_frame
+from tests.network.expressions.frames import COLUMNS, TYPES, random_frame, random_layout
 from tests.network.expressions.texts import Writer
 
 BATCHES: Final = int(os.environ.get("DROVER_EXPRESSION_BATCHES", "14"))
@@ -35,7 +35,8 @@ def batch(seed: int) -> tuple[list[str], set[str]]:
 @pytest.mark.parametrize("seed", range(SEED * 1_000_000, SEED * 1_000_000 + BATCHES))
 def test_both_engines_agree(spark: SparkSession, seed: int) -> None:
     texts, _ = batch(seed)
-    frame = random_frame(random.Random(seed), SIZES[seed % len(SIZES)])
+    chance = random.Random(seed)
+    frame = random_layout(chance, random_frame(chance, SIZES[seed % len(SIZES)]))
     wrong = compare(spark, frame, COLUMNS, texts)
     assert not wrong, "\n\n".join(map(str, wrong[:5]))
 

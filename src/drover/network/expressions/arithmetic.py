@@ -102,7 +102,7 @@ def polars_div(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     """Truncate toward zero: Polars rounds down, which is one less if the signs differ and there is a remainder."""
     wide = wider(call.arguments[0].type)
     a, b = args[0].cast(wide), args[1].cast(wide)
-    short = (a % b != 0) & ((a < 0) != (b < 0))
+    short = (a % b != 0) & ((a < 0) ^ (b < 0))
     return (a // b + short.cast(wide)).cast(pl.Int64, strict=False)
 
 
@@ -131,8 +131,8 @@ def polars_mod(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
         remainder = pl.map_batches([a, b], fmod, return_dtype=polars_type(call.type), is_elementwise=True)
         return pl.when(known).then(remainder)
     # Polars gives the remainder the sign of the divisor, Spark that of the dividend.
-    remainder = a % b
-    return pl.when((remainder != 0) & ((a < 0) != (b < 0))).then(remainder - b).otherwise(remainder)
+    differs = (a % b != 0) & ((a < 0) ^ (b < 0))
+    return a % b - b * differs.cast(polars_type(call.type))
 
 
 def polars_whole(name: str) -> PolarsBuilder:

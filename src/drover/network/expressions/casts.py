@@ -13,7 +13,6 @@ from typing import Final
 import polars as pl
 
 from drover.errors import ExpressionError
-from drover.network.expressions.arithmetic import TOO_LARGE
 from drover.network.expressions.literals import CLOCK_FORMAT, DATE_FORMAT, quote
 from drover.network.types import (
     BIGINT,
@@ -53,11 +52,11 @@ def plain(target: DataType) -> Cast:
 
 
 def float_to_bigint() -> Cast:
-    # Spark turns 2^63, which does not fit, into the largest bigint.
+    # Spark turns 2^63, which does not fit, into the largest bigint, which no other double becomes; one more and one
+    # less makes that NULL.
     return Cast(
         lambda x: x.cast(pl.Int64, strict=False),
-        lambda x: f"CASE WHEN {x} <> {TOO_LARGE} THEN TRY_CAST({x} AS BIGINT) END",
-        copies=2,
+        lambda x: f"TRY_SUBTRACT(TRY_ADD(TRY_CAST({x} AS BIGINT), 1L), 1L)",
     )
 
 

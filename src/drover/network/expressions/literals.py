@@ -102,6 +102,8 @@ def quote_name(name: str) -> str:
     """Return a column name as Spark SQL writes it."""
     if "${" in name:
         raise ExpressionError(name, "Spark would replace the ${ in this column name", "Rename the column.")
+    if "\0" in name:
+        raise ExpressionError(name, "Arrow holds no column name with a NUL character", "Rename the column.")
     return "`" + name.replace("`", "``") + "`"
 
 

@@ -67,16 +67,15 @@ PATTERN: Final = Constant(
 
 
 def polars_substring(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
-    """Take code points from `position`, which counts from 1, or from the end if negative; 0 means 1."""
-    text, position = args[0], args[1].cast(pl.Int64)
-    size = text.str.len_chars().cast(pl.Int64)
-    start = pl.when(position > 0).then(position - 1).when(position < 0).then(size + position).otherwise(0)
-    begin = pl.max_horizontal(start, pl.lit(0, pl.Int64))
-    wanted = args[2].cast(pl.Int64) if len(args) == 3 else pl.lit(MAX_INT, pl.Int64)
-    # A start before the text uses up the length: substring('abc', -5, 3) is 'a'.
-    length = (start + wanted - begin).clip(lower_bound=0)
-    known = text.is_not_null() & position.is_not_null()
-    return pl.when(known & length.is_not_null()).then(text.str.slice(begin, length))
+    """Take code points from `position`, which counts from 1, or from the end if negative; 0 means 1.
+
+    Polars agrees with Spark on a start before the text, which uses up the length: substring('abc', -5, 3) is 'a'.
+    """
+    position = args[1].cast(pl.Int64)
+    length = args[2].cast(pl.Int64) if len(args) == 3 else pl.lit(MAX_INT, pl.Int64)
+    start = pl.when(position > 0).then(position - 1).otherwise(position)
+    taken = args[0].str.slice(start, pl.max_horizontal(length, pl.lit(0, pl.Int64)))
+    return pl.when(position.is_not_null() & length.is_not_null()).then(taken)  # to Polars, no length means all
 
 
 def polars_position(text: pl.Expr, part: pl.Expr) -> pl.Expr:
@@ -154,7 +153,7 @@ STRINGS: Final = (
              lambda c, a: pl.concat_str(list(a[1:]), separator=constant_text(c, 0), ignore_nulls=True),
              called("CONCAT_WS"), repeats=True),
     Function("substring", (A_STRING, A_COUNT, A_COUNT), STRING, polars_substring, called("SUBSTRING"),
-             aliases=("substr", "mid"), optional=1, copies=6),
+             aliases=("substr", "mid"), optional=1, copies=4),
     Function("left", (A_STRING, A_COUNT), STRING,
              lambda _, a: a[0].str.head(a[1].cast(pl.Int64).clip(lower_bound=0)), called("LEFT")),
     Function("right", (A_STRING, A_COUNT), STRING,

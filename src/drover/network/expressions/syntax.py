@@ -160,7 +160,9 @@ def read(text: str) -> exp.Expr:
         raise too_deep(text) from None
     except (SqlglotError, ValueError, IndexError, AttributeError, TypeError, KeyError) as error:
         raise ExpressionError(
-            text, f"this is no SQL expression ({reason(error)})", "See the list of functions."
+            text,
+            f"this is no SQL expression ({reason(error)})",
+            "Look there for a missing operator, comma or parenthesis.",
         ) from None
     if len(found) != 1 or not isinstance(found[0], exp.Expr):
         raise ExpressionError(text, "there must be exactly one expression", "Write one, e.g. price * 2 > 10.")

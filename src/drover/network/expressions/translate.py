@@ -16,7 +16,7 @@ from sqlglot import exp
 from drover.errors import ExpressionError
 from drover.network.expressions import check, clauses
 from drover.network.expressions.functions import BY_NAME, FUNCTIONS, REFUSED
-from drover.network.expressions.literals import integer_literal, read_number
+from drover.network.expressions.literals import INTEGER_RANGE, integer_literal, read_number
 from drover.network.expressions.tree import ONLY, UNTYPED, Column, Expression, Literal
 from drover.network.types import (
     BOOLEAN,
@@ -49,7 +49,7 @@ BINARY: Final[Mapping[type[exp.Expr], str]] = {
 }
 UNARY: Final[Mapping[type[exp.Expr], str]] = {exp.Not: "not", exp.Neg: "negative", exp.BitwiseNot: "~"}
 CHAINS: Final[Mapping[type[exp.Expr], str]] = {exp.And: "and", exp.Or: "or", exp.DPipe: "concat"}
-COMPARISONS: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ)
+COMPARISONS: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 PREDICATES: Final = (*COMPARISONS, exp.Is, exp.In, exp.Between, exp.Like, exp.Escape, exp.Not)
 BITWISE: Final = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor)
 
@@ -68,6 +68,8 @@ class Translator:
         kind = type(node)
         if kind in BINARY:
             return self.binary(node)
+        if kind is exp.NullSafeNEQ:
+            return self.call("not", self.translate(exp.NullSafeEQ(this=node.this, expression=node.expression)))
         if kind in CHAINS:
             return self.named(CHAINS[kind], *flatten(node, kind))
         if kind in UNARY:
@@ -116,7 +118,8 @@ class Translator:
             return self.named("is not null", operand.this)
         value = self.translate(operand)
         if isinstance(node, exp.Neg) and isinstance(value, Literal) and isinstance(value.value, int | float):
-            return Literal(value.type, -value.value)
+            fits = value.type.is_float or value.value != -INTEGER_RANGE[value.type]
+            return Literal(value.type, -value.value if fits else None)
         return self.call(UNARY[type(node)], value)
 
     def column(self, node: exp.Expr) -> Expression:
