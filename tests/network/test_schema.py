@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from tests.strategies import schemas
 
 from drover.network.functions import columns_of
 from drover.network.schema import MOST_COLUMNS, Column, Schema, known, schema_faults
 from drover.network.types import INT, TIMESTAMP
+from tests.strategies import schemas
 
 
 def a_schema(*names: str, time: str | None = None) -> Schema:

@@ -4,7 +4,6 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given
-from tests.strategies import types
 
 from drover.errors import ExpressionError
 from drover.network.types import (
@@ -26,6 +25,7 @@ from drover.network.types import (
     polars_type,
     spark_type,
 )
+from tests.strategies import types
 
 
 @given(types())
