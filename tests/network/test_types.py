@@ -30,6 +30,7 @@ from tests.strategies import types
 
 @given(types())
 def test_a_type_is_read_as_it_is_printed(kind: DataType) -> None:
+    assert kind.is_known
     assert parse_type(str(kind)) == kind
     assert spark_type(kind) == str(kind)
 
