@@ -118,7 +118,7 @@ def faults_of(old: str, new: str) -> list[tuple[int | None, str]]:
         pytest.param("operators:", "oprators:", [(7, "oprators")], id="without operators no output is called unknown"),
         pytest.param("[large]", "[large", [(10, "file")], id="an open bracket"),
         pytest.param("[large]", "large", [], id="one output without brackets"),
-        pytest.param("outputs: [large]", "", [(8, "operators.large")], id="no outputs"),
+        pytest.param("outputs: [large]", "", [(1, "outputs")], id="no outputs"),
         pytest.param(
             "kind: filter", "kind: filer", [(8, "operators.large.kind")], id="an unknown kind is known by name"
         ),
