@@ -4,13 +4,13 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
-from tests.strategies import durations, frames, networks, schemas
 
 from drover.network.functions import resolve
 from drover.network.model import Network
 from drover.network.operators import OPERATORS, TableRead, TableWrite, UserDefined
 from drover.network.schema import Schema, schema_faults
 from drover.network.types import polars_type
+from tests.strategies import durations, frames, networks, schemas
 
 QUICK = settings(max_examples=2000, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 

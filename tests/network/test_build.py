@@ -4,8 +4,6 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from tests import user_functions
-from tests.network.cases import COLUMNS
 
 from drover.errors import DroverError, ExpressionError, NetworkError
 from drover.network.build import Builder, Stream
@@ -28,6 +26,8 @@ from drover.network.operators import (
 )
 from drover.network.parts import Source
 from drover.network.types import BIGINT
+from tests import user_functions
+from tests.network.cases import COLUMNS
 
 SECOND = 1_000_000
 

@@ -3,6 +3,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+
+from drover.errors import Fault
+from drover.network.check import examine
+from drover.network.functions import columns_of
+from drover.network.operators import Operator, Switch, Table, TableRead, TableWrite, Union
+from drover.network.parts import Parts, Source
 from tests.network.cases import (
     EVENTS,
     OTHERS,
@@ -17,12 +23,6 @@ from tests.network.cases import (
     named,
     parts_of,
 )
-
-from drover.errors import Fault
-from drover.network.check import examine
-from drover.network.functions import columns_of
-from drover.network.operators import Operator, Switch, Table, TableRead, TableWrite, Union
-from drover.network.parts import Parts, Source
 
 SIDES = Switch(name="sides", input="events", cases=named({"big": "amount > 10"}), rest="small")
 READ = TableRead(name="r", input="events", from_table="price", on=(), columns=("list_price",))

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 from hypothesis import given
-from tests.strategies import durations
 
 from drover.errors import ExpressionError
 from drover.network.durations import LONGEST, SYNONYMS, UNITS, format_duration, parse_duration
+from tests.strategies import durations
 
 
 @given(durations())

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from tests import user_functions
 
 from drover.errors import DroverError
 from drover.network.functions import Declaration, columns_of, declaration_of, function, path_of, resolve
 from drover.network.schema import Column
 from drover.network.types import BIGINT, INT, TIMESTAMP
+from tests import user_functions
 
 
 def test_columns_are_given_as_text_or_as_types() -> None:

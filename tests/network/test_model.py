@@ -6,6 +6,11 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 from hypothesis import given
+
+from drover.errors import NetworkError
+from drover.network.model import Network
+from drover.network.operators import Operator, Pair, Switch, Table, TableRead, TableWrite
+from drover.network.parts import Source
 from tests.network.cases import (
     EVENTS,
     LATEST,
@@ -18,11 +23,6 @@ from tests.network.cases import (
     parts_of,
 )
 from tests.strategies import networks
-
-from drover.errors import NetworkError
-from drover.network.model import Network
-from drover.network.operators import Operator, Pair, Switch, Table, TableRead, TableWrite
-from drover.network.parts import Source
 
 SIDES = Switch(name="sides", input="events", cases=named({"big": "amount > 10"}), rest="small")
 

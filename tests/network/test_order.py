@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from tests.network.cases import EVENTS, a_filter, faults_of, named, parts_of
-from tests.strategies import networks
 
 from drover.network.check import examine
 from drover.network.model import Network
 from drover.network.operators import Operator, Switch, Union
+from tests.network.cases import EVENTS, a_filter, faults_of, named, parts_of
+from tests.strategies import networks
 
 
 def chain(*links: str) -> list[Operator]:

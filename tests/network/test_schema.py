@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from tests.strategies import schemas
 
 from drover.network.functions import columns_of
 from drover.network.schema import MOST_COLUMNS, Column, Schema, known, schema_faults
-from drover.network.types import INT, TIMESTAMP
+from drover.network.types import INT, TIMESTAMP, DataType, decimal
+from tests.strategies import schemas
 
 
 def a_schema(*names: str, time: str | None = None) -> Schema:
@@ -29,6 +29,15 @@ def test_schemas_that_are_drawn_are_sound(schema: Schema) -> None:
         pytest.param(a_schema("x" * 129), ("columns", "x" * 129), "up to 128", id="nor more than 128 letters"),
         pytest.param(a_schema("a\n"), ("columns", "a\n"), "letters, digits and _", id="nor a line break"),
         pytest.param(a_schema("a", "A"), ("columns", "A"), "from column 'a'", id="nor another's letters in upper case"),
+        pytest.param(
+            Schema((Column("x", DataType("blob")),)),
+            ("columns", "x"),
+            "is blob, but there is no such",
+            id="a type exists",
+        ),
+        pytest.param(
+            Schema((Column("x", decimal(39, 0)),)), ("columns", "x"), "is decimal(39,0), but", id="with so many digits"
+        ),
         pytest.param(a_schema("x", time="y"), ("time",), "Choose one of (none)", id="event time is a column"),
         pytest.param(
             Schema(columns_of({"x": "timestamp_ntz", "t": "timestamp"}), "x"),

@@ -4,7 +4,6 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given
-from tests.strategies import types
 
 from drover.errors import ExpressionError
 from drover.network.types import (
@@ -26,10 +25,12 @@ from drover.network.types import (
     polars_type,
     spark_type,
 )
+from tests.strategies import types
 
 
 @given(types())
 def test_a_type_is_read_as_it_is_printed(kind: DataType) -> None:
+    assert kind.is_known
     assert parse_type(str(kind)) == kind
     assert spark_type(kind) == str(kind)
 

@@ -146,8 +146,10 @@ def test_a_synthetic_operator_passes_its_share(spark: SparkSession) -> None:
 
 def test_a_user_function_sees_rows_in_time_order_if_it_keeps_state(spark: SparkSession) -> None:
     rows = [(at(t), "a", t) for t in (5, 1, 3, 2, 4)]
-    summed = run(spark, one(lambda s: s.apply("out", userfunctions.running_total)), rows)
+    summed = run(spark, one(lambda s: s.apply("out", userfunctions.running_total)), rows, watermark="end")
     assert sorted(summed) == [(at(1), 1), (at(2), 3), (at(3), 6), (at(4), 10), (at(5), 15)]
+    waiting = run(spark, one(lambda s: s.apply("out", userfunctions.running_total)), rows, watermark=at(2))
+    assert sorted(waiting) == [(at(1), 1), (at(2), 3)]
     doubled = run(spark, one(lambda s: s.apply("out", userfunctions.doubled)), rows)
     assert sorted(doubled) == [(at(t), 2 * t) for t in (1, 2, 3, 4, 5)]
 
@@ -172,6 +174,23 @@ def test_tables_are_read_by_key_and_written_by_latest_time(spark: SparkSession) 
     assert {row[1] for row in rows_of(result.streams["known"])} == {"a"}
     latest = [("a", at(2), 20), ("b", at(5), 7), ("c", at(0), 3), (None, at(0), 0)]
     assert rows_of(result.tables["kept"]) == in_order(latest)
+
+
+def test_no_column_name_is_special(spark: SparkSession) -> None:
+    net = drover.Builder("n")
+    names = ("left", "right", "col", "r", "s", "t", "window", "order", "select", "end")
+    source = net.source("s", {"ts": "timestamp"} | dict.fromkeys(names, "int"), time="ts")
+    table = net.table("t", {"r": "int", "ts": "timestamp", "left": "int"}, key="r")
+    source.write_table("write", table)
+    work = source.synthetic("work", cost=0, selectivity=2)
+    sums = work.aggregate("sums", {"end": "sum(col)", "start": "max(`order`)"}, size="1 s", group_by=names[:2])
+    select = {"left": "left.`left`", "right": "right.`right`", "window": "right.`window`", "end": "left.`end`"}
+    sums.join("out", source, within="2 s", on="left", select=select).output()
+    network = net.build()
+    given = {"s": frame(spark, network.sources[0], [(at(0), *range(10))])}
+    result = drover.reference(network, given, watermark="end")
+    assert rows_of(result.streams["out"]) == [(at(1) - timedelta(microseconds=1), 0, 1, 6, 4)]
+    assert rows_of(result.tables["t"]) == [(3, at(0), 0)]
 
 
 def test_inputs_that_do_not_fit_are_refused_by_name(spark: SparkSession) -> None:

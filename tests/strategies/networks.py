@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from hypothesis import strategies as st
-from tests import user_functions
-from tests.strategies.values import Draw, aggregations, column_names, durations, predicates, scalars, schemas, types
 
 from drover.network.durations import UNITS
 from drover.network.functions import AnyFunction, declaration_of, path_of
@@ -34,6 +32,8 @@ from drover.network.operators import (
 )
 from drover.network.parts import Source
 from drover.network.schema import Column, Schema
+from tests import user_functions
+from tests.strategies.values import Draw, aggregations, column_names, durations, predicates, scalars, schemas, types
 
 FUNCTIONS: Final[tuple[AnyFunction, ...]] = (user_functions.nulls_per_row, user_functions.rows_so_far)
 STICKY: Final = st.sampled_from((None, True, False))

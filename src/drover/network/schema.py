@@ -65,6 +65,9 @@ def schema_faults(schema: Schema) -> Iterator[Fault]:
     for column in schema.columns:
         if not COLUMN_NAME.fullmatch(column.name):
             yield Fault(("columns", column.name), repr(column.name), COLUMN_RULE, "Rename the column.")
+        if not column.type.is_known:
+            rule = "there is no such column type"
+            yield Fault(("columns", column.name), str(column.type), rule, "Take one that parse_type returns.")
         if (other := seen.setdefault(column.name.lower(), column.name)) != column.name or (counts[column.name] > 1):
             yield Fault(
                 ("columns", column.name),

@@ -30,6 +30,13 @@ class DataType:
         return f"{self.name}({self.precision},{self.scale})" if self.name == "decimal" else self.name
 
     @property
+    def is_known(self) -> bool:
+        """Whether there is such a type; one made by hand may not exist."""
+        if self.name == "decimal":
+            return 1 <= self.precision <= MAX_PRECISION and 0 <= self.scale <= self.precision
+        return SIMPLE.get(self.name) == self
+
+    @property
     def is_integer(self) -> bool:
         """Whether values are whole numbers of 8 to 64 bits."""
         return self in INTEGERS
@@ -128,14 +135,14 @@ def parse_type(text: str) -> DataType:
     if word in SIMPLE:
         return SIMPLE[word]
     if match := DECIMAL_TEXT.fullmatch(word):
-        precision, scale = int(match[1] or 10), int(match[2] or 0)  # Spark's default is decimal(10,0)
-        if not 1 <= precision <= MAX_PRECISION or scale > precision:
+        found = decimal(int(match[1] or 10), int(match[2] or 0))  # Spark's default is decimal(10,0)
+        if not found.is_known:
             raise ExpressionError(
                 text,
                 f"a decimal has 1 to {MAX_PRECISION} digits and no more of them after the point than in all",
                 "Write for example decimal(10,2).",
             )
-        return decimal(precision, scale)
+        return found
     hint = nearest(word, SIMPLE)
     known = ", ".join(sorted({str(t) for t in SIMPLE.values()}))
     raise ExpressionError(text, "there is no such column type", f"{hint}Known: {known}, decimal(p,s).")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import reduce
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
 
+from drover.network.durations import Micros
 from drover.network.expressions import aggregate_to_spark, parse, parse_aggregate, parse_pair, to_spark
 from drover.network.model import Network
 from drover.network.operators import (
@@ -45,7 +45,7 @@ class Scope:
     network: Network
     streams: Mapping[str, DataFrame]
     tables: Mapping[str, DataFrame]
-    watermark: Callable[[Operator], datetime]
+    watermark: Callable[[Operator], Micros]  # in microseconds since 1970
 
     def schema(self, stream: str) -> Schema:
         """Return the schema of a stream."""
@@ -107,7 +107,7 @@ def compile_aggregate(operator: Aggregate, scope: Scope) -> DataFrame:
         for named in operator.compute
     ]
     closed = rows.groupBy(*keys).agg(F.first("`drover.close`").alias("drover.close"), *computed)
-    closed = closed.where(F.col("`drover.close`") <= F.unix_micros(F.lit(scope.watermark(operator))))
+    closed = closed.where(F.col("`drover.close`") <= F.lit(scope.watermark(operator)))
     end = F.col("`drover.window`.end")
     return closed.select(
         F.col("`drover.window`.start").alias(WINDOW_START),
@@ -163,9 +163,14 @@ def upserted(table: Table, initial: DataFrame | None, writes: Sequence[tuple[str
     rest = [name for name in table.schema.names if name not in table.key and name != time]
     order = F.struct(*(f"`{name}`" for name in (time, *rest)))
     best = (
-        reduce(DataFrame.unionByName, parts).groupBy(*(f"`{name}`" for name in table.key)).agg(F.max(order).alias("r"))
+        reduce(DataFrame.unionByName, parts)
+        .groupBy(*(f"`{name}`" for name in table.key))
+        .agg(F.max(order).alias("drover.row"))
     )
-    value = {name: F.col(f"`{name}`") if name in table.key else F.col(f"r.`{name}`") for name in table.schema.names}
+    value = {
+        name: F.col(f"`{name}`") if name in table.key else F.col(f"`drover.row`.`{name}`")
+        for name in table.schema.names
+    }
     return best.select(*(column.alias(name) for name, column in value.items()))
 
 
@@ -174,7 +179,8 @@ def compile_synthetic(operator: Synthetic, scope: Scope) -> DataFrame:
     schema = scope.schema(operator.input)
     copies = scalar(operator.copies(schema.time or ""), schema)
     repeated = scope.streams[operator.input].withColumn("drover.copies", F.array_repeat(F.lit(0), copies))
-    return repeated.select(*(f"`{name}`" for name in schema.names), F.explode("`drover.copies`")).drop("col")
+    names = [f"`{name}`" for name in schema.names]
+    return repeated.select(*names, F.explode("`drover.copies`").alias("drover.copy")).select(*names)
 
 
 def compile_user_defined(operator: UserDefined, scope: Scope) -> DataFrame:
@@ -183,10 +189,12 @@ def compile_user_defined(operator: UserDefined, scope: Scope) -> DataFrame:
     schema = ", ".join(f"`{column.name}` {spark_type(column.type)}" for column in operator.columns)
     frame = scope.streams[operator.input]
     if operator.keeps_state:
+        # It gets rows in order of event time, so a row waits until the watermark has passed it.
+        time = scope.schema(operator.input).time or ""
+        frame = frame.where(F.unix_micros(f"`{time}`") <= F.lit(scope.watermark(operator)))
 
-        def whole(
-            table: pa.Table,
-        ) -> pa.Table:  # not `call.whole`: Spark takes `self` for a wish to see the group's key
+        # Not `call.whole` itself: Spark would take its `self` for a wish to see the group's key.
+        def whole(table: pa.Table) -> pa.Table:
             return call.whole(table)
 
         return frame.groupBy().applyInArrow(whole, schema)

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
 
 from drover.errors import DroverError
+from drover.network.durations import Micros
 from drover.network.model import Network
 from drover.network.operators import Switch, TableRead, TableWrite
 from drover.network.parts import Source
@@ -24,7 +25,8 @@ from drover.spark.compile import COMPILERS, Scope, compile_switch, upserted
 Watermark: TypeAlias = datetime | Mapping[str, datetime] | Literal["seen", "end"]
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-END: Final = datetime.max.replace(tzinfo=UTC)  # past every event time that drover takes
+START: Final[Micros] = -(2**62)  # before and past every event time
+END: Final[Micros] = 2**62
 UTC_NAMES: Final = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
 
 
@@ -79,11 +81,11 @@ def _enter(source: Source, frame: DataFrame) -> DataFrame:
     return chosen if source.time is None else chosen.where(F.col(source.time).isNotNull())
 
 
-def _watermarks(network: Network, streams: Mapping[str, DataFrame], watermark: Watermark) -> dict[str, datetime]:
-    """Return the final watermark of each source."""
+def _watermarks(network: Network, streams: Mapping[str, DataFrame], watermark: Watermark) -> dict[str, Micros]:
+    """Return the final watermark of each source, in microseconds since 1970."""
     names = [source.name for source in network.sources]
     if isinstance(watermark, datetime):
-        return dict.fromkeys(names, _aware(watermark))
+        return dict.fromkeys(names, _micros(watermark))
     if watermark == "end":
         return dict.fromkeys(names, END)
     if watermark == "seen":
@@ -94,26 +96,23 @@ def _watermarks(network: Network, streams: Mapping[str, DataFrame], watermark: W
             f"watermark is {watermark!r}, but must be 'seen', 'end', a datetime, or one datetime for each of the "
             f"sources {', '.join(names)}. Give one of these."
         )
-    return {name: _aware(watermark[name]) for name in names}
+    return {name: _micros(watermark[name]) for name in names}
 
 
-def _aware(instant: datetime) -> datetime:
+def _micros(instant: datetime) -> Micros:
     if instant.tzinfo is None:
         raise DroverError(
             f"watermark is {instant.isoformat()}, but must have a time zone. Add tzinfo=UTC if it means that."
         )
-    return instant.astimezone(UTC)
+    return (instant - EPOCH) // timedelta(microseconds=1)
 
 
-def _seen(source: Source, frame: DataFrame) -> datetime:
-    """Return the latest event time less the lateness; a source without rows or times holds everything back."""
+def _seen(source: Source, frame: DataFrame) -> Micros:
+    """Return the latest event time less the lateness; a source without rows holds everything back."""
     if source.time is None:
         return END
     latest = frame.agg(F.max(F.unix_micros(source.time))).collect()[0][0]
-    if latest is None:
-        return EPOCH  # where Spark's watermark stands before the first row
-    millis = latest // 1000 - source.lateness // 1000
-    return max(EPOCH, EPOCH + timedelta(milliseconds=millis))
+    return START if latest is None else (latest // 1000 - source.lateness // 1000) * 1000
 
 
 def _check_given(network: Network, inputs: Mapping[str, DataFrame], tables: Mapping[str, DataFrame]) -> None:

@@ -8,8 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
 from polars.testing import assert_frame_equal
-from tests.network.cases import an_aggregate
-from tests.strategies import networks
 
 from drover.errors import DroverError
 from drover.network.functions import columns_of
@@ -18,6 +16,8 @@ from drover.network.generate.rows import key_names
 from drover.network.model import Network
 from drover.network.parts import Source
 from drover.network.types import SIMPLE, decimal, polars_type
+from tests.network.cases import an_aggregate
+from tests.strategies import networks
 
 KINDS = {str(kind): kind for kind in (*SIMPLE.values(), decimal(5, 2), decimal(1, 1), decimal(38, 10))}
 

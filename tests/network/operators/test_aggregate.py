@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.network.cases import SECOND, TIMELESS, Case, a_map, an_aggregate, assert_only_fault, examined
 
 from drover.network.schema import Schema
+from tests.network.cases import SECOND, TIMELESS, Case, a_map, an_aggregate, assert_only_fault, examined
 
 HERE = ("operators", "counted")
 

@@ -4,11 +4,11 @@ import math
 from typing import Any
 
 import pytest
-from tests.network.cases import TIMELESS, Case, a_filter, an_aggregate, assert_only_fault, examined
 
 from drover.network.functions import columns_of
 from drover.network.operators import Synthetic, UserDefined
 from drover.network.schema import Schema
+from tests.network.cases import TIMELESS, Case, a_filter, an_aggregate, assert_only_fault, examined
 
 USER = ("operators", "scored")
 LOAD = ("operators", "load")

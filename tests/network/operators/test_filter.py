@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.network.cases import Case, a_filter, assert_only_fault, examined, named
 
 from drover.network.operators import Named, Switch
+from tests.network.cases import Case, a_filter, assert_only_fault, examined, named
 
 
 def a_switch(cases: dict[str, str], rest: str | None = None) -> Switch:

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import pytest
+
+from drover.network.operators import Pair, parse_key
+from drover.network.schema import Schema
 from tests.network.cases import (
     EVENTS,
     OTHERS,
@@ -14,9 +17,6 @@ from tests.network.cases import (
     examined,
     named,
 )
-
-from drover.network.operators import Pair, parse_key
-from drover.network.schema import Schema
 
 HERE = ("operators", "joined")
 BOTH = [EVENTS, OTHERS]

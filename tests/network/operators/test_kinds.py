@@ -4,7 +4,6 @@ import pickle
 from dataclasses import replace
 
 import pytest
-from tests.network.cases import a_filter, a_join, a_map, an_aggregate, named
 
 from drover.network.functions import columns_of
 from drover.network.operators import (
@@ -18,6 +17,7 @@ from drover.network.operators import (
     Union,
     UserDefined,
 )
+from tests.network.cases import a_filter, a_join, a_map, an_aggregate, named
 
 STATELESS = UserDefined(name="u", input="s", function="m:f", columns=columns_of({"x": "int"}))
 STATEFUL = UserDefined(name="u", input="s", function="m:f", columns=columns_of({"x": "int"}), keeps_state=True)

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.network.cases import Case, a_map, assert_only_fault, examined
 
+from drover.network.functions import columns_of
+from drover.network.parts import Source
 from drover.network.schema import Schema
+from tests.network.cases import Case, a_map, assert_only_fault, examined
 
 
 def made(select: dict[str, str], *, extend: bool = False) -> Schema:
@@ -66,7 +68,17 @@ def test_an_extending_map_moves_a_replaced_column_to_the_end() -> None:
         pytest.param({"ts": "ts + INTERVAL 1 SECOND"}, True, None, id="overwritten while extending"),
         pytest.param({"ts": "ts + INTERVAL 1 SECOND", "at": "ts"}, True, "at", id="overwritten, but saved before"),
         pytest.param({"TS": "ts"}, True, "TS", id="renamed while extending, in upper case"),
+        pytest.param({"at": "(ts)"}, False, "at", id="in parentheses"),
+        pytest.param({"copy": "ts"}, True, "ts", id="copied while extending"),
     ],
 )
 def test_event_time_goes_on_if_it_is_selected_as_it_is(select: dict[str, str], extend: bool, time: str | None) -> None:
     assert made(select, extend=extend).time == time
+
+
+def test_a_word_of_sql_is_not_the_event_time_of_that_name() -> None:
+    odd = Source("events", columns_of({"true": "timestamp"}), "true")
+    found = examined(Case([a_map({"x": "true"}), a_map({"x": "`true`"}, "quoted")], (), "", [odd]))
+    assert found.faults == ()
+    assert str(found.streams["mapped"]) == "x boolean"
+    assert str(found.streams["quoted"]) == "x timestamp (time)"

@@ -3,11 +3,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.network.cases import EVENTS, LATEST, PRICES, TIMELESS, Case, a_map, assert_only_fault, examined
 
 from drover.network.functions import columns_of
 from drover.network.operators import Pair, Table, TableRead, TableWrite
 from drover.network.schema import Schema
+from tests.network.cases import EVENTS, LATEST, PRICES, TIMELESS, Case, a_map, assert_only_fault, examined
 
 READ = ("operators", "enriched")
 WRITE = ("operators", "saved")

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.network.cases import EVENTS, OTHERS, TIMELESS, Case, a_filter, a_map, assert_only_fault, examined
 
 from drover.network.operators import Union
+from tests.network.cases import EVENTS, OTHERS, TIMELESS, Case, a_filter, a_map, assert_only_fault, examined
 
 
 def a_union(*streams: str) -> Union:

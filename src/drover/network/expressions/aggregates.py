@@ -61,8 +61,10 @@ def same(argument: DataType) -> DataType:
 
 def polars_sum(x: pl.Expr, _: pl.Expr, argument: DataType) -> pl.Expr:
     wide = pl.Int128() if argument.is_integer else pl.Float64()
-    return pl.when(x.count() > 0).then(x.cast(wide).sum()).cast(
-        pl.Int64 if argument.is_integer else pl.Float64, strict=False
+    return (
+        pl.when(x.count() > 0)
+        .then(x.cast(wide).sum())
+        .cast(pl.Int64 if argument.is_integer else pl.Float64, strict=False)
     )
 
 

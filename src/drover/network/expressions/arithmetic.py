@@ -29,7 +29,6 @@ from drover.network.types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
-
     INTEGERS,
     DataType,
     polars_type,
@@ -70,7 +69,7 @@ def trying(function: str, operator: str) -> SparkBuilder:
 def polars_negate(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     if call.type.is_float:
         return -args[0]
-    return (-args[0].cast(wider(call.type))).cast(polars_type(call.type), strict=False)
+    return (0 - args[0].cast(wider(call.type))).cast(polars_type(call.type), strict=False)
 
 
 def spark_negate(call: Call, args: Sequence[str]) -> str:
@@ -93,15 +92,17 @@ def spark_abs(call: Call, args: Sequence[str]) -> str:
 
 
 def polars_divide(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
-    # x / 0.0 is infinite in Polars and NULL in Spark.
-    return args[0] / pl.when(args[1] != 0.0).then(args[1])
+    # x / 0.0 is infinite in Polars and NULL in Spark. Besides, Polars divides by a scalar by multiplying with 1/b,
+    # which is wrong in the last digit (7 / 1.5); a condition on `a` makes the divisor a column like any other.
+    a, b = args
+    return a / pl.when(a.is_not_null() & (b != 0.0)).then(b)
 
 
 def polars_div(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     """Truncate toward zero: Polars rounds down, which is one less if the signs differ and there is a remainder."""
     wide = wider(call.arguments[0].type)
     a, b = args[0].cast(wide), args[1].cast(wide)
-    short = (a % b != 0) & ((a < 0) != (b < 0))
+    short = (a % b != 0) & ((a < 0) ^ (b < 0))
     return (a // b + short.cast(wide)).cast(pl.Int64, strict=False)
 
 
@@ -130,8 +131,8 @@ def polars_mod(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
         remainder = pl.map_batches([a, b], fmod, return_dtype=polars_type(call.type), is_elementwise=True)
         return pl.when(known).then(remainder)
     # Polars gives the remainder the sign of the divisor, Spark that of the dividend.
-    remainder = a % b
-    return pl.when((remainder != 0) & ((a < 0) != (b < 0))).then(remainder - b).otherwise(remainder)
+    differs = (a % b != 0) & ((a < 0) ^ (b < 0))
+    return a % b - b * differs.cast(polars_type(call.type))
 
 
 def polars_whole(name: str) -> PolarsBuilder:
@@ -168,7 +169,6 @@ def positive(value: Value) -> bool:
 A_DIVISOR: Final = Constant("a whole number above 0, written out", INTEGERS, positive, ("7", "1", "256", "86400"))
 
 
-
 ARITHMETIC: Final = (
     Function("+", (A_NUMBER, A_NUMBER), first_type, exact(lambda a, b: a + b), trying("TRY_ADD", "+"),
              form="({0} + {1})", shared="all"),
@@ -190,7 +190,8 @@ ARITHMETIC: Final = (
              aliases=("signum",), through=DOUBLE),
     Function("floor", (A_NUMBER,), BIGINT, polars_whole("floor"), spark_whole("FLOOR"), copies=3),
     Function("ceil", (A_NUMBER,), BIGINT, polars_whole("ceil"), spark_whole("CEIL"), aliases=("ceiling",), copies=3),
-    Function("round", (A_NUMBER,), first_type, polars_round, spark_round),
+    Function("round", (A_NUMBER,), first_type, polars_round, spark_round,
+             count_hint="For two digits write floor(x * 100 + 0.5) / 100; the engines print digits differently."),
     Function("sqrt", (A_NUMBER,), DOUBLE, lambda _, a: a[0].sqrt(), lambda _, a: f"SQRT({a[0]})", through=DOUBLE),
     Function("isnan", (A_FLOAT,), BOOLEAN, lambda _, a: a[0].is_nan().fill_null(False),
              lambda _, a: f"ISNAN({a[0]})"),

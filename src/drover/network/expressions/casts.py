@@ -13,7 +13,6 @@ from typing import Final
 import polars as pl
 
 from drover.errors import ExpressionError
-from drover.network.expressions.arithmetic import TOO_LARGE
 from drover.network.expressions.literals import CLOCK_FORMAT, DATE_FORMAT, quote
 from drover.network.types import (
     BIGINT,
@@ -49,17 +48,15 @@ class Cast:
 
 def plain(target: DataType) -> Cast:
     """Return the cast that both engines do alike on their own."""
-    return Cast(
-        lambda x: x.cast(polars_type(target), strict=False), lambda x: f"TRY_CAST({x} AS {spark_type(target)})"
-    )
+    return Cast(lambda x: x.cast(polars_type(target), strict=False), lambda x: f"TRY_CAST({x} AS {spark_type(target)})")
 
 
 def float_to_bigint() -> Cast:
-    # Spark turns 2^63, which does not fit, into the largest bigint.
+    # Spark turns 2^63, which does not fit, into the largest bigint, which no other double becomes; one more and one
+    # less makes that NULL.
     return Cast(
         lambda x: x.cast(pl.Int64, strict=False),
-        lambda x: f"CASE WHEN {x} <> {TOO_LARGE} THEN TRY_CAST({x} AS BIGINT) END",
-        copies=2,
+        lambda x: f"TRY_SUBTRACT(TRY_ADD(TRY_CAST({x} AS BIGINT), 1L), 1L)",
     )
 
 
@@ -149,9 +146,7 @@ def cast_table() -> dict[tuple[DataType, DataType], Cast]:
     table[TIMESTAMP, TIMESTAMP_NTZ] = Cast(
         lambda x: x.dt.replace_time_zone(None), lambda x: f"CAST({x} AS TIMESTAMP_NTZ)"
     )
-    table[TIMESTAMP_NTZ, TIMESTAMP] = Cast(
-        lambda x: x.dt.replace_time_zone("UTC"), lambda x: f"CAST({x} AS TIMESTAMP)"
-    )
+    table[TIMESTAMP_NTZ, TIMESTAMP] = Cast(lambda x: x.dt.replace_time_zone("UTC"), lambda x: f"CAST({x} AS TIMESTAMP)")
     return table
 
 

@@ -12,12 +12,13 @@ from typing import Final
 
 from drover.errors import ExpressionError
 from drover.network.expressions.casts import find_cast, refuse_cast
+from drover.network.expressions.literals import INTEGER_RANGE
 from drover.network.expressions.table import Constant, Function, Parameter
 from drover.network.expressions.tree import UNTYPED, Call, Expression, Literal
 from drover.network.types import BOOLEAN, DOUBLE, INTEGERS, DataType
 
-MAX_DEPTH: Final = 100  # levels; each costs both engines a few stack frames
-MAX_WEIGHT: Final = 10_000  # nodes after compiling
+MAX_DEPTH: Final = 64  # levels; Spark gives up resolving functions such as LEFT at about 90
+MAX_WEIGHT: Final = 4_000  # nodes after compiling; Spark plans 4,000 nested CASEs for about half a minute
 
 
 def apply(row: Function, arguments: Sequence[Expression], text: str) -> Expression:
@@ -34,7 +35,7 @@ def apply(row: Function, arguments: Sequence[Expression], text: str) -> Expressi
         wanted = common if i in shared else argument.type
         ready.append(fit(row, i, parameter, give_type(argument, wanted, parameter, text), text))
     if row.through is not None:
-        ready = [coerce(argument, row.through, text) for argument in ready]
+        ready = [cast(argument, row.through, text) for argument in ready]
     return call(row.name, ready, row.result([argument.type for argument in ready]), row.copies, text)
 
 
@@ -44,7 +45,8 @@ def check_count(row: Function, found: int, text: str) -> None:
     if found < least or (found > most and not row.repeats):
         wanted = f"{least}" if least == most and not row.repeats else f"{least} or more"
         wanted = wanted if row.repeats or least == most else f"{least} to {most}"
-        raise ExpressionError(text, f"{row.name} takes {wanted} arguments, not {found}", "Give it as many as it takes.")
+        noun = "argument" if wanted == "1" else "arguments"
+        raise ExpressionError(text, f"{row.name} takes {wanted} {noun}, not {found}", row.count_hint)
 
 
 def shared_positions(row: Function, count: int) -> tuple[int, ...]:
@@ -55,10 +57,12 @@ def shared_positions(row: Function, count: int) -> tuple[int, ...]:
 
 
 def give_type(argument: Expression, wanted: DataType, parameter: Parameter, text: str) -> Expression:
-    """Return `argument` with the type it shares with others; a lone NULL takes the first type that fits."""
+    """Return `argument` with the type it shares with others; a lone NULL needs a parameter of one type only."""
     if wanted != UNTYPED:
-        return coerce(argument, wanted, text)
-    return coerce(argument, parameter.types[0], text)
+        return cast(argument, wanted, text)
+    if len(parameter.types) > 1:
+        raise ExpressionError(text, "this NULL has no type", "Write for example CAST(NULL AS INT).")
+    return cast(argument, parameter.types[0], text)
 
 
 def fit(row: Function, index: int, parameter: Parameter, argument: Expression, text: str) -> Expression:
@@ -101,26 +105,18 @@ def common_type(types: Sequence[DataType], text: str) -> DataType:
     raise ExpressionError(text, f"{names} do not mix; nothing but numbers is converted on its own", way_out)
 
 
-def coerce(argument: Expression, target: DataType, text: str) -> Expression:
-    """Return `argument` as a value of `target`, by a cast if needed."""
-    if argument.type == target:
-        return argument
-    if argument.type == UNTYPED:
-        return Literal(target, None)
-    if isinstance(argument, Literal) and isinstance(argument.value, int) and not isinstance(argument.value, bool):
-        if target.is_integer and INTEGERS.index(target) > INTEGERS.index(argument.type):
-            return Literal(target, argument.value)
-        if target == DOUBLE:
-            return Literal(target, float(argument.value))
-    return cast(argument, target, text)
-
-
 def cast(argument: Expression, target: DataType, text: str) -> Expression:
     """Return CAST(argument AS target), or refuse."""
     if argument.type == target:
         return argument
     if argument.type == UNTYPED:
         return Literal(target, None)
+    if isinstance(argument, Literal) and argument.type.is_integer and isinstance(argument.value, int):
+        # A folded literal may stand where the table demands one, e.g. in x IN (10L).
+        if target.is_integer and -INTEGER_RANGE[target] <= argument.value < INTEGER_RANGE[target]:
+            return Literal(target, argument.value)
+        if target == DOUBLE:
+            return Literal(target, float(argument.value))
     found = find_cast(argument.type, target)
     if found is None:
         raise refuse_cast(argument.type, target, text)

@@ -26,8 +26,8 @@ def split_pattern(pattern: str, escape: str = "\\") -> list[tuple[str, bool]] | 
             if escaped not in (ANY_TEXT, ANY_CHARACTER, escape) or not escaped:
                 return None
             parts.append((escaped, False))
-        elif (character, True) != (ANY_TEXT, bool(parts and parts[-1] == (ANY_TEXT, True))):
-            parts.append((character, character in (ANY_TEXT, ANY_CHARACTER)))  # %% is %
+        elif character != ANY_TEXT or parts[-1:] != [(ANY_TEXT, True)]:  # %% is %
+            parts.append((character, character in (ANY_TEXT, ANY_CHARACTER)))
     return parts
 
 

@@ -30,7 +30,7 @@ from drover.network.types import (
 
 YEAR: Final = "(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9][0-9]|[1-9][0-9][0-9][0-9])"
 DATE_FORMAT: Final = rf"{YEAR}-[0-9][0-9]-[0-9][0-9]"
-CLOCK_FORMAT: Final = r"[0-9][0-9]:[0-9][0-9](?::[0-9][0-9](?:\.[0-9]{1,6})?)?"
+CLOCK_FORMAT: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?"
 TIMESTAMP_FORMAT: Final = rf"{DATE_FORMAT}(?:[ T]{CLOCK_FORMAT})?"
 DATE_WORDS: Final = "yyyy-MM-dd, years 0001 to 9999"
 TIMESTAMP_WORDS: Final = f"yyyy-MM-dd[ HH:mm[:ss[.ffffff]]] ({DATE_WORDS.split(', ')[1]}), and Z at the end for UTC"
@@ -102,6 +102,8 @@ def quote_name(name: str) -> str:
     """Return a column name as Spark SQL writes it."""
     if "${" in name:
         raise ExpressionError(name, "Spark would replace the ${ in this column name", "Rename the column.")
+    if "\0" in name:
+        raise ExpressionError(name, "Arrow holds no column name with a NUL character", "Rename the column.")
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -122,5 +124,6 @@ def spark_literal(literal: Literal) -> str:
         return f"TIMESTAMP_MICROS({micros(value)}L)"  # no text, so no time zone either
     if data_type == TIMESTAMP_NTZ and isinstance(value, dt.datetime):
         return f"TIMESTAMP_NTZ'{value.isoformat(sep=' ', timespec='microseconds')}'"
-    assert data_type == STRING and isinstance(value, str)
+    assert data_type == STRING
+    assert isinstance(value, str)
     return quote(value)

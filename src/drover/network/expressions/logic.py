@@ -7,8 +7,8 @@ Rule 2: AND, OR and NOT know three values; a condition that is NULL chooses noth
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
-from functools import reduce
 from typing import Final
 
 import polars as pl
@@ -26,17 +26,26 @@ from drover.network.expressions.table import (
     last_type,
 )
 from drover.network.expressions.tree import Call, Literal
-from drover.network.types import BOOLEAN, DataType, polars_type
+from drover.network.types import BOOLEAN, STRING, DataType, polars_type
+
+Comparison = Callable[[pl.Expr, pl.Expr], pl.Expr]
 
 
-def compare(name: str, operator: str, polars: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> Function:
-    """Return the row of one comparison."""
+def compare(name: str, polars: Comparison, mirrored: Comparison) -> Function:
+    """Return the row of one comparison; `mirrored` means the same with its operands exchanged."""
+
+    def build(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+        # If a column is one value throughout (it was a literal once), Polars 2.1 compares a constant on its left to
+        # one row only; a constant on its right is fine.
+        constant_first = not call.arguments[0].columns and call.arguments[1].columns
+        return mirrored(args[1], args[0]) if constant_first else polars(args[0], args[1])
+
     return Function(
         name,
         (ORDERABLE, ORDERABLE),
         BOOLEAN,
-        lambda _, a: polars(a[0], a[1]),
-        lambda _, a: f"({a[0]} {operator} {a[1]})",
+        build,
+        lambda _, a: f"({a[0]} {name} {a[1]})",
         form=f"({{0}} {name} {{1}})",
         shared="all",
     )
@@ -81,20 +90,29 @@ def literal_type(data_type: DataType) -> pl.DataType:
 
 
 def polars_extreme(largest: bool) -> PolarsBuilder:
-    def better(a: pl.Expr, b: pl.Expr) -> pl.Expr:
-        # NULL loses against anything: the comparison is NULL, and then b stays unless it is NULL itself.
-        wins = a >= b if largest else a <= b
-        return pl.when(wins | b.is_null()).then(a).otherwise(b)
+    """Return the builder of greatest or least, which skip NULL; NaN is the largest number."""
 
     def build(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+        if call.type == STRING:  # Polars compares no strings across columns, but sorts lists of them
+            ranked = pl.concat_list(args).list.sort(nulls_last=not largest)
+            return ranked.list.last() if largest else ranked.list.first()
+        if call.type == BOOLEAN:
+            numbers = [arg.cast(pl.Int8) for arg in args]
+            return (pl.max_horizontal(numbers) if largest else pl.min_horizontal(numbers)).cast(pl.Boolean)
         if call.type.is_float and largest:
             nan = pl.any_horizontal([arg.is_nan().fill_null(False) for arg in args])  # max_horizontal skips NaN
             return pl.when(nan).then(pl.lit(math.nan, polars_type(call.type))).otherwise(pl.max_horizontal(args))
-        if call.type.is_numeric or call.type.name in ("date", "timestamp", "timestamp_ntz"):
-            return pl.max_horizontal(args) if largest else pl.min_horizontal(args)
-        return reduce(better, args)
+        return pl.max_horizontal(args) if largest else pl.min_horizontal(args)
 
     return build
+
+
+def polars_coalesce(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    if call.arguments[0].columns:
+        return pl.coalesce(list(args))
+    # Polars stops at a constant that is not NULL, and then forgets to make it as long as the frame.
+    rest = pl.coalesce(list(args[1:])) if len(args) > 1 else args[0]
+    return pl.when(args[0].is_not_null()).then(args[0]).otherwise(rest)
 
 
 def joined(word: str) -> SparkBuilder:
@@ -106,18 +124,16 @@ def called(name: str) -> SparkBuilder:
     return lambda _, a: f"{name}({', '.join(a)})"
 
 
-AN_ITEM: Final = Constant(
-    "a literal (for other values write x = a OR x = b)", ORDERED, lambda _: True, ("NULL",)
-)
+AN_ITEM: Final = Constant("a literal (for other values write x = a OR x = b)", ORDERED, lambda _: True, ("NULL",))
 
 LOGIC: Final = (
-    compare("=", "=", lambda a, b: a == b),
-    compare("<>", "<>", lambda a, b: a != b),
-    compare("<", "<", lambda a, b: a < b),
-    compare("<=", "<=", lambda a, b: a <= b),
-    compare(">", ">", lambda a, b: a > b),
-    compare(">=", ">=", lambda a, b: a >= b),
-    compare("<=>", "<=>", lambda a, b: a.eq_missing(b)),
+    compare("=", operator.eq, operator.eq),
+    compare("<>", operator.ne, operator.ne),
+    compare("<", operator.lt, operator.gt),
+    compare("<=", operator.le, operator.ge),
+    compare(">", operator.gt, operator.lt),
+    compare(">=", operator.ge, operator.le),
+    compare("<=>", pl.Expr.eq_missing, pl.Expr.eq_missing),
     Function("is null", (ANYTHING,), BOOLEAN, lambda _, a: a[0].is_null(), lambda _, a: f"({a[0]} IS NULL)",
              aliases=("isnull",), form="({0} IS NULL)"),
     Function("is not null", (ANYTHING,), BOOLEAN, lambda _, a: a[0].is_not_null(),
@@ -132,10 +148,10 @@ LOGIC: Final = (
     Function("if", (A_BOOLEAN, ANYTHING, ANYTHING), last_type, polars_case, spark_case, shared="branches"),
     Function("case", (A_BOOLEAN, ANYTHING, ANYTHING), last_type, polars_case, spark_case,
              form="CASE WHEN {0} THEN {1} ELSE {2} END", shared="branches", repeats=True),
-    Function("coalesce", (ANYTHING,), first_type, lambda _, a: pl.coalesce(list(a)), called("COALESCE"),
-             aliases=("ifnull", "nvl"), shared="all", repeats=True),
+    Function("coalesce", (ANYTHING,), first_type, polars_coalesce, called("COALESCE"),
+             aliases=("ifnull", "nvl"), shared="all", repeats=True, copies=2),
     Function("greatest", (ORDERABLE, ORDERABLE), first_type, polars_extreme(largest=True), called("GREATEST"),
-             shared="all", repeats=True, copies=3),
+             shared="all", repeats=True, copies=2),
     Function("least", (ORDERABLE, ORDERABLE), first_type, polars_extreme(largest=False), called("LEAST"),
-             shared="all", repeats=True, copies=3),
+             shared="all", repeats=True),
 )  # fmt: skip

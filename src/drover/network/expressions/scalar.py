@@ -6,10 +6,11 @@ Rule 1: this is the only door; no text reaches the compiler without passing the 
 from __future__ import annotations
 
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from drover.errors import ExpressionError
 from drover.network.expressions.compile import to_spark
-from drover.network.expressions.syntax import read
+from drover.network.expressions.syntax import deep_stack, read
 from drover.network.expressions.translate import Columns, Translator
 from drover.network.expressions.tree import UNTYPED, Expression
 
@@ -22,9 +23,10 @@ def parse_columns(text: str, columns: Columns) -> Expression:
 def translate_node(node: exp.Expr, text: str, columns: Columns) -> Expression:
     """Return the typed tree of a raw one, or refuse."""
     try:
-        expression = Translator(text, columns).translate(node)
-    except RecursionError:
-        rule = "this expression is nested too deeply"
+        with deep_stack():
+            expression = Translator(text, columns).translate(node)
+    except (RecursionError, SqlglotError):
+        rule = "this expression is nested too deeply to be read"
         raise ExpressionError(text, rule, "Compute a part of it in an operator before this one.") from None
     if expression.type == UNTYPED:
         raise ExpressionError(text, "this NULL has no type", "Write for example CAST(NULL AS INT).")

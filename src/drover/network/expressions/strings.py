@@ -18,20 +18,25 @@ from drover.network.expressions.table import A_COUNT, A_STRING, Constant, Functi
 from drover.network.expressions.tree import Call, Literal, Value
 from drover.network.types import BOOLEAN, INT, INTEGERS, STRING
 
+CAPITAL_SIGMA: Final = "\u03a3"
+SMALL_SIGMA: Final = "\u03c3"
+MAX_INT: Final = 2**31 - 1  # the length that Spark takes where none is given
 MAX_COUNT: Final = 10_000  # characters that lpad, rpad and repeat may produce per character of their argument
 
 
 def constant_text(call: Call, index: int) -> str:
     """Return the value of an argument that the table guarantees to be a string literal."""
     argument = call.arguments[index]
-    assert isinstance(argument, Literal) and isinstance(argument.value, str)
+    assert isinstance(argument, Literal)
+    assert isinstance(argument.value, str)
     return argument.value
 
 
 def constant_count(call: Call, index: int) -> int:
     """Return the value of an argument that the table guarantees to be a whole literal."""
     argument = call.arguments[index]
-    assert isinstance(argument, Literal) and isinstance(argument.value, int)
+    assert isinstance(argument, Literal)
+    assert isinstance(argument.value, int)
     return argument.value
 
 
@@ -62,27 +67,27 @@ PATTERN: Final = Constant(
 
 
 def polars_substring(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
-    """Take code points from `position`, which counts from 1, or from the end if negative; 0 means 1."""
-    text, position = args[0], args[1].cast(pl.Int64)
-    size = text.str.len_chars().cast(pl.Int64)
-    start = pl.when(position > 0).then(position - 1).when(position < 0).then(size + position).otherwise(0)
-    begin = pl.max_horizontal(start, pl.lit(0, pl.Int64))
-    if len(args) == 2:
-        length = size
-    else:
-        # A start before the text uses up the length: substring('abc', -5, 3) is 'a'.
-        length = (start + args[2].cast(pl.Int64) - begin).clip(lower_bound=0)
-    known = text.is_not_null() & position.is_not_null()
-    return pl.when(known & length.is_not_null()).then(text.str.slice(begin, length))
+    """Take code points from `position`, which counts from 1, or from the end if negative; 0 means 1.
+
+    Polars agrees with Spark on a start before the text, which uses up the length: substring('abc', -5, 3) is 'a'.
+    """
+    position = args[1].cast(pl.Int64)
+    length = args[2].cast(pl.Int64) if len(args) == 3 else pl.lit(MAX_INT, pl.Int64)
+    start = pl.when(position > 0).then(position - 1).otherwise(position)
+    taken = args[0].str.slice(start, pl.max_horizontal(length, pl.lit(0, pl.Int64)))
+    return pl.when(position.is_not_null() & length.is_not_null()).then(taken)  # to Polars, no length means all
 
 
 def polars_position(text: pl.Expr, part: pl.Expr) -> pl.Expr:
     # Polars finds bytes; the code points before them are counted by cutting there.
     before = text.cast(pl.Binary).bin.slice(pl.lit(0), text.str.find(part, literal=True)).cast(pl.String)
     found = before.str.len_chars().cast(pl.Int32) + 1
-    return pl.when(text.str.contains(part, literal=True)).then(found).when(
-        text.is_not_null() & part.is_not_null()
-    ).then(pl.lit(0, pl.Int32))
+    return (
+        pl.when(text.str.contains(part, literal=True))
+        .then(found)
+        .when(text.is_not_null() & part.is_not_null())
+        .then(pl.lit(0, pl.Int32))
+    )
 
 
 def padding(call: Call) -> str:
@@ -103,7 +108,9 @@ def polars_rpad(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
 
 def polars_repeat(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     times = max(constant_count(call, 1), 0)
-    return args[0].repeat_by(pl.lit(times, pl.UInt32)).list.join("")
+    # Joining a list of NULLs, or an empty list, gives an empty string, not NULL.
+    repeated = args[0].repeat_by(pl.lit(times, pl.UInt32)).list.join("")
+    return pl.when(args[0].is_not_null()).then(repeated)
 
 
 def polars_replace(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
@@ -138,15 +145,15 @@ STRINGS: Final = (
     # The small form of the Greek sigma depends on its neighbours, and on the Unicode version of each engine:
     # here it is never the final one.
     Function("lower", (A_STRING,), STRING,
-             each(lambda x: x.str.replace_all("Σ", "σ", literal=True).str.to_lowercase()),
-             lambda _, a: f"LOWER(REPLACE({a[0]}, {quote('Σ')}, {quote('σ')}))", aliases=("lcase",)),
+             each(lambda x: x.str.replace_all(CAPITAL_SIGMA, SMALL_SIGMA, literal=True).str.to_lowercase()),
+             lambda _, a: f"LOWER(REPLACE({a[0]}, {quote(CAPITAL_SIGMA)}, {quote(SMALL_SIGMA)}))", aliases=("lcase",)),
     Function("concat", (A_STRING,), STRING, lambda _, a: pl.concat_str(list(a)), called("CONCAT"), aliases=("||",),
              repeats=True),
     Function("concat_ws", (TEXT, A_STRING), STRING,
              lambda c, a: pl.concat_str(list(a[1:]), separator=constant_text(c, 0), ignore_nulls=True),
              called("CONCAT_WS"), repeats=True),
     Function("substring", (A_STRING, A_COUNT, A_COUNT), STRING, polars_substring, called("SUBSTRING"),
-             aliases=("substr", "mid"), optional=1, copies=6),
+             aliases=("substr", "mid"), optional=1, copies=4),
     Function("left", (A_STRING, A_COUNT), STRING,
              lambda _, a: a[0].str.head(a[1].cast(pl.Int64).clip(lower_bound=0)), called("LEFT")),
     Function("right", (A_STRING, A_COUNT), STRING,
@@ -163,7 +170,7 @@ STRINGS: Final = (
     Function("locate", (A_STRING, A_STRING), INT, lambda _, a: polars_position(a[1], a[0]), called("LOCATE"),
              aliases=("position",), copies=4),
     Function("replace", (A_STRING, TEXT, TEXT), STRING, polars_replace, called("REPLACE")),
-    Function("repeat", (A_STRING, COUNT), STRING, polars_repeat, called("REPEAT")),
+    Function("repeat", (A_STRING, COUNT), STRING, polars_repeat, called("REPEAT"), copies=2),
     Function("lpad", (A_STRING, COUNT, TEXT), STRING, polars_lpad, called("LPAD"), optional=1, copies=2),
     Function("rpad", (A_STRING, COUNT, TEXT), STRING, polars_rpad, called("RPAD"), optional=1),
     Function("split_part", (A_STRING, TEXT, PART), STRING, polars_split_part, called("SPLIT_PART"), copies=2),

@@ -9,28 +9,97 @@ Rule 3: functions stay as they were written. sqlglot's own functions rewrite the
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any, Final
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar, Final
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
-from sqlglot.errors import SqlglotError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import Token, TokenType
 
 from drover.errors import ExpressionError
+from drover.network.types import SIMPLE
 
 MAX_TEXT: Final = 20_000  # characters
 MAX_NESTING: Final = 100  # open parentheses, CASEs and prefix operators
+FRAMES: Final = 6_000  # Python's stack while reading; sqlglot needs up to 30 frames for a level
+LIMIT: Final = threading.Lock()  # the recursion limit belongs to the whole process
 
 SYNTAX: Final = frozenset(
-    "STRING NUMBER IDENTIFIER VAR L_PAREN R_PAREN COMMA DOT DCOLON PLUS DASH STAR SLASH MOD DIV EQ NEQ LT LTE GT GTE "
-    "NULLSAFE_EQ AMP PIPE CARET TILDE DPIPE AND OR NOT IS IN BETWEEN LIKE ESCAPE NULL TRUE FALSE CASE WHEN THEN ELSE "
-    "END DISTINCT FROM INTERVAL ALIAS".split()
+    [
+        "STRING",
+        "NUMBER",
+        "IDENTIFIER",
+        "VAR",
+        "L_PAREN",
+        "R_PAREN",
+        "COMMA",
+        "DOT",
+        "DCOLON",
+        "PLUS",
+        "DASH",
+        "STAR",
+        "SLASH",
+        "MOD",
+        "DIV",
+        "EQ",
+        "NEQ",
+        "LT",
+        "LTE",
+        "GT",
+        "GTE",
+        "NULLSAFE_EQ",
+        "AMP",
+        "PIPE",
+        "CARET",
+        "TILDE",
+        "DPIPE",
+        "AND",
+        "OR",
+        "NOT",
+        "IS",
+        "IN",
+        "BETWEEN",
+        "LIKE",
+        "ESCAPE",
+        "NULL",
+        "TRUE",
+        "FALSE",
+        "CASE",
+        "WHEN",
+        "THEN",
+        "ELSE",
+        "END",
+        "DISTINCT",
+        "FROM",
+        "INTERVAL",
+        "ALIAS",
+    ]
 )
 TYPES: Final = frozenset(
-    "BOOLEAN TINYINT SMALLINT INT BIGINT FLOAT DOUBLE DECIMAL TEXT BINARY DATE TIMESTAMP TIMESTAMPLTZ TIMESTAMPTZ "
-    "TIMESTAMPNTZ".split()
+    [
+        "BOOLEAN",
+        "TINYINT",
+        "SMALLINT",
+        "INT",
+        "BIGINT",
+        "FLOAT",
+        "DOUBLE",
+        "DECIMAL",
+        "TEXT",
+        "BINARY",
+        "DATE",
+        "TIMESTAMP",
+        "TIMESTAMPLTZ",
+        "TIMESTAMPTZ",
+        "TIMESTAMPNTZ",
+    ]
 )
+KNOWN_TYPES: Final = tuple(sorted({str(data_type) for data_type in SIMPLE.values()}))
 PREFIXES: Final = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE})
 FORBIDDEN: Final = {  # words that show that more than an expression was meant
     "select": "an expression contains no subquery",
@@ -56,17 +125,25 @@ ESCAPES: Final = re.compile(r"\\(?!u[0-9A-Fa-f]{4}|[\\'\"ntr%_])", re.S)
 class ExpressionDialect(Spark):
     """Spark's SQL, reduced to expressions whose functions are plain names."""
 
-    class Parser(Spark.Parser):
-        FUNCTIONS: dict[str, Any] = {}  # noqa: RUF012 - sqlglot's own attribute, read only
-        FUNCTION_PARSERS = {  # noqa: RUF012 - as above
-            name: parser
-            for name, parser in Spark.Parser.FUNCTION_PARSERS.items()
-            if name in ("CAST", "TRY_CAST", "EXTRACT", "POSITION")
+    class Parser(SparkParser):
+        FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+            name: SparkParser.FUNCTION_PARSERS[name] for name in ("CAST", "TRY_CAST", "EXTRACT", "POSITION")
         }
-        NO_PAREN_FUNCTIONS: dict[Any, Any] = {}  # noqa: RUF012 - as above
-        NO_PAREN_FUNCTION_PARSERS = {  # noqa: RUF012 - as above
-            "CASE": Spark.Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]
-        }
+        NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
+        NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {"CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
+
+
+@contextmanager
+def deep_stack() -> Iterator[None]:
+    """Allow deep recursion for a while, so that what is accepted does not depend on how deep the caller is."""
+    with LIMIT:
+        before = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(before, FRAMES))
+        try:
+            yield
+        finally:
+            sys.setrecursionlimit(before)
 
 
 def read(text: str) -> exp.Expr:
@@ -77,9 +154,16 @@ def read(text: str) -> exp.Expr:
         text.encode()
         tokens = [plain(token, before, after, text) for before, token, after in neighbours(tokenize(text))]
         check_nesting(tokens, text)
-        found = ExpressionDialect().parser().parse_into(exp.Condition, tokens, text)
-    except (SqlglotError, RecursionError, ValueError, IndexError, AttributeError, TypeError, KeyError) as error:
-        raise ExpressionError(text, f"this is no SQL expression ({reason(error)})", "See the list of functions.") from None
+        with deep_stack():
+            found = ExpressionDialect().parser().parse_into(exp.Condition, tokens, text)
+    except RecursionError:
+        raise too_deep(text) from None
+    except (SqlglotError, ValueError, IndexError, AttributeError, TypeError, KeyError) as error:
+        raise ExpressionError(
+            text,
+            f"this is no SQL expression ({reason(error)})",
+            "Look there for a missing operator, comma or parenthesis.",
+        ) from None
     if len(found) != 1 or not isinstance(found[0], exp.Expr):
         raise ExpressionError(text, "there must be exactly one expression", "Write one, e.g. price * 2 > 10.")
     return found[0]
@@ -105,15 +189,21 @@ def plain(token: Token, before: Token | None, after: Token | None, text: str) ->
     if kind == "STRING" and ESCAPES.search(re.sub(r"\\\\", "", text[token.start : token.end + 1])):
         way_out = r"Write the character itself, or one of \\ \' \n \t \r \% \_ \u0041."
         raise ExpressionError(text, "this backslash in a string is not understood", way_out)
-    if kind not in ("STRING", "IDENTIFIER") and (rule := FORBIDDEN.get(word.lower())) and is_keyword(word, before, after):
+    if (
+        kind not in ("STRING", "IDENTIFIER")
+        and (rule := FORBIDDEN.get(word.lower()))
+        and is_keyword(word, before, after)
+    ):
         raise ExpressionError(text, rule, INSTEAD[word.lower()])
+    if follows_as(before) and kind not in TYPES:
+        raise ExpressionError(text, f"{word!r} is no type to cast to", f"Known: {', '.join(KNOWN_TYPES)}.")
     if kind in TYPES and is_type(before, after):
         return token
     if kind == "INTERVAL" and (after is None or after.token_type.name not in ("STRING", "NUMBER", "DASH")):
         return name(token)
     if kind in SYNTAX:
         return token
-    if re.fullmatch(r"\w+", word):
+    if re.fullmatch(r"\w+", word) and text[token.start : token.end + 1] == word:  # not x'00', whose word is 00
         return name(token)
     raise ExpressionError(text, f"{word!r} has no meaning in an expression", "Put names into `backticks`.")
 
@@ -125,9 +215,11 @@ def is_keyword(word: str, before: Token | None, after: Token | None) -> bool:
 
 def is_type(before: Token | None, after: Token | None) -> bool:
     """Whether a type's name is meant as a type: after AS or ::, or before a string, as in DATE '2024-02-29'."""
-    if before is not None and before.token_type in (TokenType.ALIAS, TokenType.DCOLON):
-        return True
-    return after is not None and after.token_type == TokenType.STRING
+    return follows_as(before) or (after is not None and after.token_type == TokenType.STRING)
+
+
+def follows_as(before: Token | None) -> bool:
+    return before is not None and before.token_type in (TokenType.ALIAS, TokenType.DCOLON)
 
 
 def name(token: Token) -> Token:
@@ -145,11 +237,18 @@ def check_nesting(tokens: Sequence[Token], text: str) -> None:
             depth -= 1
         prefixes = prefixes + 1 if kind in PREFIXES else 0
         if depth > MAX_NESTING or prefixes > MAX_NESTING:
-            rule = f"an expression nests at most {MAX_NESTING} levels"
-            raise ExpressionError(text, rule, "Compute a part of it in an operator before this one.")
+            raise too_deep(text)
+
+
+def too_deep(text: str) -> ExpressionError:
+    rule = f"an expression nests at most {MAX_NESTING} levels"
+    return ExpressionError(text, rule, "Compute a part of it in an operator before this one.")
 
 
 def reason(error: Exception) -> str:
-    """Return the first line of what the parser said, without its terminal colours."""
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()
-    return lines[0][:100] if lines and isinstance(error, SqlglotError) else "it cannot be parsed"
+    """Return in a few words what the parser stumbled over."""
+    faults = error.errors if isinstance(error, ParseError) else []
+    if not faults:
+        return "it cannot be parsed"
+    near = str(faults[0].get("highlight") or "")[:40]
+    return f"at {near!r}" if near else "it ends too early"

@@ -72,6 +72,7 @@ class Function:
     through: DataType | None = None  # the type to which every argument is cast first
     repeats: bool = False  # the last parameter may be given any number of times
     optional: int = 0  # so many parameters at the end may be left out
+    count_hint: str = "Give it as many as it takes."  # what to do about a wrong number of arguments
     copies: int = 1  # how often the builders mention an argument, at most
 
     def result(self, types: Sequence[DataType]) -> DataType:

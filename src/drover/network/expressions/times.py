@@ -152,6 +152,11 @@ def polars_trunc(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     return args[1].dt.truncate(UNITS[constant_text(call, 0).lower()])
 
 
+def polars_format(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    instant = args[0].cast(pl.Datetime("us")) if call.arguments[0].type == DATE else args[0]
+    return instant.dt.strftime(format_to_strftime(constant_text(call, 1)))
+
+
 MAX_SHIFT: Final = LAST_MICRO - FIRST_MICRO
 MICROS: Final = Constant(
     "an INTERVAL of at most 9999 years",
@@ -189,7 +194,7 @@ TIMES: Final = (
              lambda _, a: f"DATEDIFF({a[0]}, {a[1]})", aliases=("date_diff",)),
     Function("last_day", (A_DATE,), DATE, lambda _, a: a[0].dt.month_end(), lambda _, a: f"LAST_DAY({a[0]})"),
     Function("date_format", (A_DAY, FORMAT), STRING,
-             lambda c, a: a[0].dt.strftime(format_to_strftime(constant_text(c, 1))),
+             polars_format,
              lambda c, a: f"DATE_FORMAT({as_timestamp(c, 0, a[0])}, {format_to_spark(constant_text(c, 1))})"),
     # What `ts + INTERVAL` means; the interval has become a count of microseconds.
     Function("shift", (AN_INSTANT, MICROS), first_type, polars_shift, spark_shift, form="({0} + {1})", copies=2),

@@ -14,13 +14,18 @@ from typing import Final
 from sqlglot import exp
 
 from drover.errors import ExpressionError
-from drover.network.expressions import check
+from drover.network.expressions import check, clauses
 from drover.network.expressions.functions import BY_NAME, FUNCTIONS, REFUSED
-from drover.network.expressions.like import with_backslash
-from drover.network.expressions.literals import integer_literal, read_date, read_number, read_timestamp
-from drover.network.expressions.times import EXTRACTS, INTERVAL_MICROS
+from drover.network.expressions.literals import INTEGER_RANGE, integer_literal, read_number
 from drover.network.expressions.tree import ONLY, UNTYPED, Column, Expression, Literal
-from drover.network.types import BIGINT, BOOLEAN, DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType, parse_type
+from drover.network.types import (
+    BOOLEAN,
+    DATE,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    DataType,
+)
 
 Columns = Mapping[str, Mapping[str, DataType]]  # side -> name -> type
 
@@ -44,7 +49,7 @@ BINARY: Final[Mapping[type[exp.Expr], str]] = {
 }
 UNARY: Final[Mapping[type[exp.Expr], str]] = {exp.Not: "not", exp.Neg: "negative", exp.BitwiseNot: "~"}
 CHAINS: Final[Mapping[type[exp.Expr], str]] = {exp.And: "and", exp.Or: "or", exp.DPipe: "concat"}
-COMPARISONS: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ)
+COMPARISONS: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 PREDICATES: Final = (*COMPARISONS, exp.Is, exp.In, exp.Between, exp.Like, exp.Escape, exp.Not)
 BITWISE: Final = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor)
 
@@ -58,19 +63,20 @@ class Translator:
 
     def translate(self, node: object) -> Expression:
         """Return the typed tree of a raw node."""
-        kind = type(node)
         if not isinstance(node, exp.Expr):
             raise self.refuse("a part of this expression is missing", "Complete it.")
+        kind = type(node)
         if kind in BINARY:
             return self.binary(node)
+        if kind is exp.NullSafeNEQ:
+            return self.call("not", self.translate(exp.NullSafeEQ(this=node.this, expression=node.expression)))
         if kind in CHAINS:
             return self.named(CHAINS[kind], *flatten(node, kind))
         if kind in UNARY:
             return self.unary(node)
         handler = HANDLERS.get(kind)
         if handler is None:
-            rule = f"{kind.__name__} is not part of drover's expressions"
-            raise self.refuse(rule, "See the list of functions and operators.")
+            raise self.refuse(f"{kind.__name__} is not part of drover's expressions", ALL_FUNCTIONS)
         return handler(self, node)
 
     def refuse(self, rule: str, way_out: str) -> ExpressionError:
@@ -88,9 +94,9 @@ class Translator:
         self.demand_parentheses(node, left, right)
         name = BINARY[type(node)]
         if name in ("+", "-") and isinstance(right, exp.Interval):
-            return self.call("shift", self.translate(left), self.interval(right, 1 if name == "+" else -1))
+            return self.call("shift", self.translate(left), clauses.interval(self, right, 1 if name == "+" else -1))
         if name == "+" and isinstance(left, exp.Interval):
-            return self.call("shift", self.translate(right), self.interval(left, 1))
+            return self.call("shift", self.translate(right), clauses.interval(self, left, 1))
         a, b = self.translate(left), self.translate(right)
         if name == "-" and {a.type, b.type} <= {TIMESTAMP, TIMESTAMP_NTZ, DATE}:
             way_out = "Write unix_micros(a) - unix_micros(b), or datediff(a, b) for dates."
@@ -106,14 +112,15 @@ class Translator:
 
     def unary(self, node: exp.Expr) -> Expression:
         operand = node.args.get("this")
-        if isinstance(node, exp.Neg) and isinstance(operand, exp.Literal) and not operand.is_string:
-            if operand.name.isdecimal():
-                return integer_literal(-int(operand.name), f"-{operand.name}")
-            number = read_number(operand.name)
-            return Literal(number.type, -float(str(number.value)))
+        if isinstance(node, exp.Neg) and is_whole(operand):
+            return integer_literal(-int(node.this.name), f"-{node.this.name}")  # -9223372036854775808 is one
         if isinstance(node, exp.Not) and isinstance(operand, exp.Is) and isinstance(operand.expression, exp.Null):
             return self.named("is not null", operand.this)
-        return self.named(UNARY[type(node)], operand)
+        value = self.translate(operand)
+        if isinstance(node, exp.Neg) and isinstance(value, Literal) and isinstance(value.value, int | float):
+            fits = value.type.is_float or value.value != -INTEGER_RANGE[value.type]
+            return Literal(value.type, -value.value if fits else None)
+        return self.call(UNARY[type(node)], value)
 
     def column(self, node: exp.Expr) -> Expression:
         if not isinstance(node.this, exp.Identifier) or node.args.get("db") or node.args.get("catalog"):
@@ -124,7 +131,9 @@ class Translator:
             known = " or ".join(side for side in self.columns if side) or "no prefix"
             raise self.refuse(f"there is no input {table.name!r} here", f"Write {known}.")
         if len(sides) > 1:
-            raise self.refuse(f"both inputs have a column {name!r}", f"Write {' or '.join(f'{s}.{name}' for s in sides)}.")
+            raise self.refuse(
+                f"both inputs have a column {name!r}", f"Write {' or '.join(f'{s}.{name}' for s in sides)}."
+            )
         if not sides or name not in self.columns[sides[0]]:
             raise self.unknown_column(name, sides)
         return Column(self.columns[sides[0]][name], name, sides[0])
@@ -145,106 +154,23 @@ class Translator:
     def literal(self, node: exp.Expr) -> Expression:
         return Literal(STRING, node.name) if node.args.get("is_string") else read_number(node.name)
 
-    def is_(self, node: exp.Expr) -> Expression:
-        if isinstance(node.expression, exp.Null):
-            return self.named("is null", node.this)
-        if isinstance(node.expression, exp.Boolean):
-            return self.named("<=>", node.this, node.expression)
-        raise self.refuse("IS goes with NULL, TRUE, FALSE and DISTINCT FROM", "Write = instead.")
-
-    def between(self, node: exp.Expr) -> Expression:
-        low, high = node.args.get("low"), node.args.get("high")
-        self.demand_parentheses(exp.EQ(), node.this, low, high)
-        if node.args.get("symmetric"):
-            raise self.refuse("BETWEEN SYMMETRIC is not known", "Put the smaller value first.")
-        value = self.translate(node.this)
-        return self.call(
-            "and", self.call(">=", value, self.translate(low)), self.call("<=", value, self.translate(high))
-        )
-
-    def in_(self, node: exp.Expr) -> Expression:
-        items = node.args.get("expressions")
-        if not items:
-            raise self.refuse("IN takes a list of literals", "Write for example x IN (1, 2).")
-        self.demand_parentheses(exp.EQ(), node.this)
-        return self.named("in", node.this, *items)
-
-    def like(self, node: exp.Expr, escape: str = "\\") -> Expression:
-        self.demand_parentheses(exp.EQ(), node.this)
-        pattern = self.translate(node.expression)
-        if escape != "\\" and isinstance(pattern, Literal) and isinstance(pattern.value, str):
-            rewritten = with_backslash(pattern.value, escape)
-            if rewritten is None:
-                raise self.refuse(f"{escape!r} escapes only %, _ and itself in this pattern", "Write it twice.")
-            pattern = Literal(STRING, rewritten)
-        return self.call("like", self.translate(node.this), pattern)
-
-    def escape(self, node: exp.Expr) -> Expression:
-        sign = node.expression
-        if not isinstance(node.this, exp.Like) or not isinstance(sign, exp.Literal) or len(sign.name) != 1:
-            raise self.refuse("ESCAPE follows LIKE and names one character", "Write for example LIKE '10/%' ESCAPE '/'.")
-        return self.like(node.this, sign.name)
-
-    def case(self, node: exp.Expr) -> Expression:
-        branches: list[Expression] = []
-        subject = node.args.get("this")
-        for branch in node.args.get("ifs") or []:
-            tested = self.translate(branch.this)
-            branches.append(tested if subject is None else self.call("=", self.translate(subject), tested))
-            branches.append(self.translate(branch.args.get("true")))
-        if not branches:
-            raise self.refuse("CASE has at least one WHEN", "Write CASE WHEN a THEN b ELSE c END.")
-        default = node.args.get("default")
-        branches.append(self.translate(default) if default is not None else Literal(UNTYPED, None))
-        return self.call("case", *branches)
-
-    def cast(self, node: exp.Expr) -> Expression:
-        target = parse_type(node.args["to"].sql("spark"))
-        if type(node) is exp.Cast:  # DATE 'text': sqlglot makes CAST itself a TryCast
-            if target == DATE:
-                return read_date(node.this.name)
-            if target in (TIMESTAMP, TIMESTAMP_NTZ):
-                return read_timestamp(node.this.name, target)
-            raise self.refuse(f"there is no literal {target} 'text'", f"Write CAST('text' AS {target}).")
-        if any(node.args.get(extra) for extra in ("format", "action", "default")):
-            raise self.refuse("CAST takes a value and a type", "Write CAST(x AS type).")
-        return check.cast(self.translate(node.this), target, self.text)
-
-    def extract(self, node: exp.Expr) -> Expression:
-        unit = node.this.name.lower()
-        if unit not in EXTRACTS:
-            known = ", ".join(sorted(set(EXTRACTS)))
-            raise self.refuse(f"EXTRACT takes {known}", "For seconds write second(x), without the fraction.")
-        return self.named(EXTRACTS[unit], node.expression)
-
-    def position(self, node: exp.Expr) -> Expression:
-        if node.args.get("position") or node.args.get("occurrence"):
-            raise self.refuse("position takes two arguments", "Write position(part IN text).")
-        return self.named("locate", node.args.get("substr"), node.this)
-
-    def interval(self, node: exp.Expr, sign: int) -> Literal:
-        unit = node.args.get("unit")
-        word = unit.name.lower().removesuffix("s") if isinstance(unit, exp.Var) else ""
-        number = node.this.name.strip() if isinstance(node.this, exp.Literal) else ""
-        if word not in INTERVAL_MICROS or not number.removeprefix("-").isdecimal() or len(number) > 18:
-            known = ", ".join(INTERVAL_MICROS)
-            raise self.refuse(f"an interval is a whole number of {known}", "Write for example INTERVAL '5' MINUTE.")
-        return Literal(BIGINT, sign * int(number) * INTERVAL_MICROS[word])
-
     def function(self, node: exp.Expr) -> Expression:
         name = node.this.lower() if isinstance(node.this, str) else ""
+        if name in REFUSED:
+            why, way_out = REFUSED[name]
+            raise self.refuse(f"{name} is refused: {why}", way_out)
         arguments = [self.translate(argument) for argument in node.expressions]
         if name == "nullif" and len(arguments) == 2:
             same = self.call("=", *arguments)
             return self.call("case", same, Literal(UNTYPED, None), arguments[0])
-        if name in REFUSED:
-            why, way_out = REFUSED[name]
-            raise self.refuse(f"{name} is refused: {why}", way_out)
-        if name not in BY_NAME or name == "shift":
-            near = difflib.get_close_matches(name, BY_NAME, n=1)
-            hint = f"Did you mean {near[0]}? " if near else ""
-            raise self.refuse(f"there is no function {name!r}", f"{hint}See the list of functions.")
-        return check.apply(BY_NAME[name], arguments, self.text)
+        if name not in CALLABLE:
+            near = difflib.get_close_matches(name, CALLABLE, n=1)
+            raise self.refuse(f"there is no function {name!r}", f"Did you mean {near[0]}?" if near else ALL_FUNCTIONS)
+        return check.apply(CALLABLE[name], arguments, self.text)
+
+
+def is_whole(node: object) -> bool:
+    return isinstance(node, exp.Literal) and not node.is_string and node.name.isdecimal()
 
 
 def flatten(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
@@ -260,6 +186,25 @@ def flatten(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
     return operands[::-1]
 
 
+# Words such as "shift" and "is null" are rows too, but have a syntax of their own.
+CALLABLE: Final = {
+    name: row for name, row in BY_NAME.items() if (name.isidentifier() and not row.form) or name == "mod"
+}
+ALL_FUNCTIONS: Final = f"Known: {', '.join(sorted({*CALLABLE, 'nullif'}))}."
+SIDE_BY_SIDE: Final = ("two strings stand side by side", r"Write || between them, or \' for a quote in a string.")
+NO_INTERVAL: Final = ("an interval is only added to a timestamp", "Write for example t + INTERVAL '5' MINUTE.")
+NO_TUPLE: Final = ("a list of values is no value", "Remove the parentheses or the comma.")
+
+
+def refusal(rule: str, way_out: str) -> Handler:
+    """Return a handler for a kind of raw node that people write but that has no meaning here."""
+
+    def handle(translator: Translator, _: exp.Expr) -> Expression:
+        raise translator.refuse(rule, way_out)
+
+    return handle
+
+
 Handler = Callable[[Translator, exp.Expr], Expression]
 HANDLERS: Final[Mapping[type[exp.Expr], Handler]] = {
     exp.Column: Translator.column,
@@ -267,16 +212,19 @@ HANDLERS: Final[Mapping[type[exp.Expr], Handler]] = {
     exp.Boolean: lambda _, node: Literal(BOOLEAN, bool(node.this)),
     exp.Null: lambda _, node: Literal(UNTYPED, None),
     exp.Paren: lambda t, node: t.translate(node.this),
-    exp.Is: Translator.is_,
-    exp.Between: Translator.between,
-    exp.In: Translator.in_,
-    exp.Like: Translator.like,
-    exp.Escape: Translator.escape,
-    exp.Case: Translator.case,
-    exp.Cast: Translator.cast,
-    exp.TryCast: Translator.cast,
-    exp.Extract: Translator.extract,
-    exp.StrPosition: Translator.position,
+    exp.Is: clauses.is_,
+    exp.Between: clauses.between,
+    exp.In: clauses.in_,
+    exp.Like: clauses.like,
+    exp.Escape: clauses.escape,
+    exp.Case: clauses.case,
+    exp.Cast: clauses.cast,
+    exp.TryCast: clauses.cast,
+    exp.Extract: clauses.extract,
+    exp.StrPosition: clauses.position,
     exp.Anonymous: Translator.function,
+    exp.Concat: refusal(*SIDE_BY_SIDE),
+    exp.Interval: refusal(*NO_INTERVAL),
+    exp.Tuple: refusal(*NO_TUPLE),
 }
 __all__ = ["ONLY", "Columns", "Translator"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from drover.errors import Fault
+from drover.network import expressions
 from drover.network.operators.base import Derived, Named, Operator, Table, name_faults, parsed
 from drover.network.schema import Column, Schema
 
@@ -37,21 +38,25 @@ class Map(Operator):
 
     def full_select(self, schema: Schema) -> tuple[Named, ...]:
         """Return every output column with its expression, the kept ones included."""
-        if not self.extend:
-            return self.select
+        return (*(Named(column.name, f"`{column.name}`") for column in self._kept(schema)), *self.select)
+
+    def _kept(self, schema: Schema) -> tuple[Column, ...]:
+        """Return the input columns that go on as they are."""
         made = {named.name.lower() for named in self.select}
-        return (*(Named(name, f"`{name}`") for name in schema.names if name.lower() not in made), *self.select)
+        return tuple(column for column in schema.columns if self.extend and column.name.lower() not in made)
 
     def derive(self, inputs: tuple[Schema, ...], tables: Mapping[str, Table]) -> Derived:
         """Return the selected columns with the types of their expressions."""
         (schema,) = inputs
         faults: list[Fault] = []
-        columns = []
-        time = None
-        for named in self.full_select(schema):
+        columns = [*self._kept(schema)]
+        time = next((column.name for column in columns if column.name == schema.time), None)
+        for named in self.select:
             expression = parsed(named.expression, schema.types, ("select", named.name), faults)
-            if expression is not None:
-                columns.append(Column(named.name, expression.type))
-            if schema.time is not None and named.expression.strip().strip("`") == schema.time:
+            if expression is None:
+                continue
+            columns.append(Column(named.name, expression.type))
+            # The tree and not the text: with a column named `true`, true still means the truth.
+            if isinstance(expression, expressions.Column) and expression.name == schema.time:
                 time = named.name if time is None or named.name == schema.time else time
         return Derived((None if faults else Schema(tuple(columns), time),), tuple(faults))
