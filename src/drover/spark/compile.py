@@ -37,7 +37,7 @@ from drover.network.schema import Schema
 from drover.network.types import spark_type
 from drover.spark.functions import Caller
 
-# In which micro-batch a row arrived. A name with a space cannot collide with a column; one with a dot breaks applyInArrow.
+# In which micro-batch a row arrived. No column has a space in its name, and a dot would break applyInArrow.
 ARRIVAL: Final = "drover batch"
 
 
