@@ -37,19 +37,42 @@ from drover.network.schema import Schema
 from drover.network.types import spark_type
 from drover.spark.functions import Caller
 
+# In which micro-batch a row arrived. No column has a space in its name, and a dot would break applyInArrow.
+ARRIVAL: Final = "drover batch"
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a compiler may look at: the network, its streams so far, the given tables, each stream's watermark."""
+    """What a compiler may look at: the network, its streams so far, the given tables, each operator's watermarks.
+
+    Every stream has the column ARRIVAL beside its own: NULL for rows that cannot be late, because they were made when a
+    window closed or a pair was found.
+    """
 
     network: Network
     streams: Mapping[str, DataFrame]
     tables: Mapping[str, DataFrame]
-    watermark: Callable[[Operator], Micros]  # in microseconds since 1970
+    watermark: Callable[[Operator], Micros]  # after the last row, in microseconds since 1970
+    late: Callable[[Operator], Sequence[Micros]]  # per batch: what had closed before it
 
     def schema(self, stream: str) -> Schema:
         """Return the schema of a stream."""
         return self.network.streams[stream]
+
+    def closed(self, operator: Operator) -> Column:
+        """Return how far the operator's watermark had come before a row's batch, in microseconds; NULL if never."""
+        batches = F.array(*(F.lit(micros).cast("bigint") for micros in self.late(operator)))
+        return F.try_element_at(batches, F.col(f"`{ARRIVAL}`") + 1)
+
+
+def on_time(rows: DataFrame, micros: Column, closed: Column) -> DataFrame:
+    """Return the rows whose `micros` is after what had closed when they arrived."""
+    return rows.where(F.coalesce(micros > closed, F.lit(True)))
+
+
+def never_late() -> Column:
+    """Return the ARRIVAL of rows that cannot be late."""
+    return F.lit(None).cast("int").alias(ARRIVAL)
 
 
 def scalar(text: str, schema: Schema) -> Column:
@@ -80,7 +103,7 @@ def compile_map(operator: Map, scope: Scope) -> DataFrame:
     """Return the computed columns."""
     schema = scope.schema(operator.input)
     return scope.streams[operator.input].select(
-        *(scalar(named.expression, schema).alias(named.name) for named in operator.full_select(schema))
+        *(scalar(named.expression, schema).alias(named.name) for named in operator.full_select(schema)), f"`{ARRIVAL}`"
     )
 
 
@@ -94,14 +117,18 @@ def compile_aggregate(operator: Aggregate, scope: Scope) -> DataFrame:
     schema = scope.schema(operator.input)
     time = schema.time or ""
     window = F.window(f"`{time}`", f"{operator.size} microseconds", f"{operator.advance} microseconds")
-    # Names with a dot cannot collide with columns, which have none.
-    rows = scope.streams[operator.input].withColumn("drover.window", window)
+    rows = scope.streams[operator.input]
+    micros = F.unix_micros(f"`{time}`")
+    if operator.timeout is not None:  # an earlier row could reopen a window that has timed out
+        rows = on_time(rows, micros, scope.closed(operator))
+    rows = rows.withColumn("drover.window", window)
     rows = rows.withColumn("drover.close", F.unix_micros(F.col("`drover.window`.end")))
+    rows = on_time(rows, F.col("`drover.close`"), scope.closed(operator))
     keys = ["`drover.window`", *(f"`{name}`" for name in operator.group_by)]
     if operator.timeout is not None:
-        first = F.min(F.unix_micros(f"`{time}`")).over(Window.partitionBy(*keys))
+        first = F.min(micros).over(Window.partitionBy(*keys))
         rows = rows.withColumn("drover.close", F.least("`drover.close`", first + F.lit(operator.timeout)))
-        rows = rows.where(F.unix_micros(f"`{time}`") < F.col("`drover.close`"))
+        rows = rows.where(micros < F.col("`drover.close`"))
     computed = [
         F.expr(aggregate_to_spark(parse_aggregate(named.expression, schema.types), time)).alias(named.name)
         for named in operator.compute
@@ -115,6 +142,7 @@ def compile_aggregate(operator: Aggregate, scope: Scope) -> DataFrame:
         F.timestamp_micros(F.unix_micros(end) - 1).alias(WINDOW_TIME),
         *(f"`{name}`" for name in operator.group_by),
         *(f"`{named.name}`" for named in operator.compute),
+        never_late(),
     )
 
 
@@ -128,13 +156,18 @@ def compile_join(operator: Join, scope: Scope) -> DataFrame:
         condition = condition & (F.col(f"left.`{pair.left}`") == F.col(f"right.`{pair.right}`"))
     if operator.where is not None:
         condition = condition & F.expr(to_spark(parse_pair(operator.where, left.types, right.types)))
-    pairs = scope.streams[operator.left].alias("left").join(scope.streams[operator.right].alias("right"), condition)
+    rows = {
+        side: on_time(scope.streams[stream], F.unix_micros(f"`{schema.time}`"), scope.closed(operator)).alias(side)
+        for side, stream, schema in (("left", operator.left, left), ("right", operator.right, right))
+    }
+    pairs = rows["left"].join(rows["right"], condition)
     return pairs.select(
         F.greatest(F.col(t1), F.col(t2)).alias(left.time or ""),
         *(
             F.expr(to_spark(parse_pair(named.expression, left.types, right.types))).alias(named.name)
             for named in operator.full_select(left, right)
         ),
+        never_late(),
     )
 
 
@@ -146,7 +179,7 @@ def compile_table_read(operator: TableRead, scope: Scope) -> DataFrame:
     how = "inner" if operator.drop_unmatched else "left"
     table = scope.tables[operator.from_table]
     joined = scope.streams[operator.input].alias("s").join(table.alias("t"), condition, how)
-    kept = scope.schema(operator.input).names
+    kept = (*scope.schema(operator.input).names, ARRIVAL)
     return joined.select(*(f"s.`{name}`" for name in kept), *(f"t.`{name}`" for name in operator.columns))
 
 
@@ -179,26 +212,32 @@ def compile_synthetic(operator: Synthetic, scope: Scope) -> DataFrame:
     schema = scope.schema(operator.input)
     copies = scalar(operator.copies(schema.time or ""), schema)
     repeated = scope.streams[operator.input].withColumn("drover.copies", F.array_repeat(F.lit(0), copies))
-    names = [f"`{name}`" for name in schema.names]
+    names = [f"`{name}`" for name in (*schema.names, ARRIVAL)]
     return repeated.select(*names, F.explode("`drover.copies`").alias("drover.copy")).select(*names)
 
 
 def compile_user_defined(operator: UserDefined, scope: Scope) -> DataFrame:
-    """Return what the user's function makes of the rows: in one piece and in order if it keeps state."""
-    call = Caller(operator, scope.schema(operator.input))
+    """Return what the user's function makes of the rows: of each batch, or, if it keeps state, of all in order."""
+    input_schema = scope.schema(operator.input)
+    call = Caller(operator, input_schema)
     schema = ", ".join(f"`{column.name}` {spark_type(column.type)}" for column in operator.columns)
     frame = scope.streams[operator.input]
-    if operator.keeps_state:
-        # It gets rows in order of event time, so a row waits until the watermark has passed it.
-        time = scope.schema(operator.input).time or ""
-        frame = frame.where(F.unix_micros(f"`{time}`") <= F.lit(scope.watermark(operator)))
+    if not operator.keeps_state:
 
-        # Not `call.whole` itself: Spark would take its `self` for a wish to see the group's key.
-        def whole(table: pa.Table) -> pa.Table:
-            return call.whole(table)
+        def each(key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:
+            made = call.batch(table)
+            return made.append_column(ARRIVAL, pa.array([key[0].as_py()] * made.num_rows, pa.int32()))
 
-        return frame.groupBy().applyInArrow(whole, schema)
-    return frame.mapInArrow(call.batches, schema)
+        return frame.groupBy(f"`{ARRIVAL}`").applyInArrow(each, f"{schema}, `{ARRIVAL}` int")
+    # It gets rows in order of event time, so a row waits until the watermark has passed it.
+    micros = F.unix_micros(f"`{input_schema.time}`")
+    ready = on_time(frame, micros, scope.closed(operator)).where(micros <= F.lit(scope.watermark(operator)))
+
+    # Not `call.whole` itself: Spark would take its `self` for a wish to see the group's key.
+    def whole(table: pa.Table) -> pa.Table:
+        return call.whole(table)
+
+    return ready.groupBy().applyInArrow(whole, schema).withColumn(ARRIVAL, never_late())
 
 
 # A row per kind with one output; switch and table write, which have several and none, are called by name.

@@ -5,7 +5,6 @@ Rule 1: what the function returns is checked against its declaration before Spar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import polars as pl
@@ -25,13 +24,9 @@ class Caller:
     operator: UserDefined
     input: Schema
 
-    def batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the function's result for each batch; for functions without state."""
-        function = resolve(self.operator.function)
-        for batch in batches:
-            if batch.num_rows:
-                result = function(self._frame(pa.Table.from_batches([batch])))
-                yield from self._table(result).to_batches()
+    def batch(self, table: pa.Table) -> pa.Table:
+        """Return the function's result for the rows of one batch; for functions without state."""
+        return self._table(resolve(self.operator.function)(self._frame(table)))
 
     def whole(self, table: pa.Table) -> pa.Table:
         """Return the function's result for all rows, in order of event time; for functions with state."""

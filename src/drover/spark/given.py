@@ -1,0 +1,130 @@
+"""What the oracle is given: that it fits the network, and how far its watermarks have come.
+
+Rule 1: what does not fit is refused before any job runs, by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from itertools import accumulate
+from typing import Final, Literal, TypeAlias
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
+
+from drover.errors import DroverError
+from drover.network.durations import Micros
+from drover.network.model import Network
+from drover.network.operators import TableRead, TableWrite
+from drover.network.parts import Source
+from drover.spark.compile import ARRIVAL
+
+Watermark: TypeAlias = datetime | Mapping[str, datetime] | Literal["seen", "end"]
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+START: Final[Micros] = -(2**62)  # before and past every event time
+END: Final[Micros] = 2**62
+UTC_NAMES: Final = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
+
+
+def final_watermarks(network: Network, streams: Mapping[str, DataFrame], watermark: Watermark) -> dict[str, Micros]:
+    """Return the final watermark of each source, in microseconds since 1970."""
+    names = [source.name for source in network.sources]
+    if isinstance(watermark, datetime):
+        return dict.fromkeys(names, _micros(watermark))
+    if watermark == "end":
+        return dict.fromkeys(names, END)
+    if watermark == "seen":
+        return {source.name: _seen(source, streams[source.name]) for source in network.sources}
+    given: object = watermark  # whatever a caller without a type checker passes
+    if not isinstance(given, Mapping) or set(given) != set(names):
+        raise DroverError(
+            f"watermark is {watermark!r}, but must be 'seen', 'end', a datetime, or one datetime for each of the "
+            f"sources {', '.join(names)}. Give one of these."
+        )
+    return {name: _micros(watermark[name]) for name in names}
+
+
+def _micros(instant: datetime) -> Micros:
+    if instant.tzinfo is None:
+        raise DroverError(
+            f"watermark is {instant.isoformat()}, but must have a time zone. Add tzinfo=UTC if it means that."
+        )
+    return (instant - EPOCH) // timedelta(microseconds=1)
+
+
+def _seen(source: Source, frame: DataFrame) -> Micros:
+    """Return the latest event time less the lateness; a source without rows holds everything back."""
+    if source.time is None:
+        return END
+    latest = frame.agg(F.max(F.unix_micros(f"`{source.time}`"))).collect()[0][0]
+    return START if latest is None else _watermark(source, latest)
+
+
+def _watermark(source: Source, latest: Micros) -> Micros:
+    """Return the watermark that an event time makes; Spark counts whole milliseconds."""
+    return (latest // 1000 - source.lateness // 1000) * 1000
+
+
+def passed_watermarks(network: Network, streams: Mapping[str, DataFrame]) -> dict[str, list[Micros]]:
+    """Return, per source and batch, the watermark at which rows of that batch are late.
+
+    As in Spark, a batch closes windows by what the batches before it have shown, and rows are late by what the batch
+    before it had closed. A number that no row has is a batch without rows.
+    """
+    shown: dict[str, dict[int, Micros]] = {}
+    for source in network.sources:
+        latest = F.max(F.unix_micros(f"`{source.time}`")) if source.time is not None else F.lit(END)
+        rows = streams[source.name].groupBy(f"`{ARRIVAL}`").agg(latest.alias("latest")).collect()
+        shown[source.name] = {row[0]: _watermark(source, row[1]) for row in rows}
+    count = 1 + max((batch for batches in shown.values() for batch in batches), default=0)
+    return {
+        source.name: [START, START, *accumulate((shown[source.name].get(b, START) for b in range(count)), max)][:count]
+        if source.time is not None
+        else [END] * count
+        for source in network.sources
+    }
+
+
+def check_given(
+    network: Network, inputs: Mapping[str, DataFrame], tables: Mapping[str, DataFrame], batches: str | None
+) -> None:
+    """Refuse inputs that are not the network's, or a network whose outcome no batch job can tell."""
+    names = {source.name for source in network.sources}
+    if set(inputs) != names:
+        raise DroverError(
+            f"inputs are {sorted(inputs)}, but the network {network.name!r} has the sources {sorted(names)}. "
+            "Give one DataFrame for each."
+        )
+    written = {operator.into for operator in network.operators if isinstance(operator, TableWrite)}
+    read = {operator.from_table for operator in network.operators if isinstance(operator, TableRead)}
+    if both := sorted(written & read):
+        raise DroverError(
+            f"table {both[0]!r} is read and written by one network, so what is read depends on when rows arrive, "
+            "which a batch job cannot tell. Check the two parts as networks of their own."
+        )
+    if missing := sorted(read - set(tables)):
+        raise DroverError(f"table {missing[0]!r} has no rows given. Pass tables={{{missing[0]!r}: a DataFrame}}.")
+    for source in network.sources:
+        arrival = {} if batches is None else {batches: "int"}
+        _check_columns(f"source {source.name!r}", {**source.schema.types, **arrival}, inputs[source.name])
+    for table in network.tables:
+        if table.name in tables:
+            _check_columns(f"table {table.name!r}", table.schema.types, tables[table.name])
+
+
+def _check_columns(what: str, types: Mapping[str, object], frame: DataFrame) -> None:
+    zone = frame.sparkSession.conf.get("spark.sql.session.timeZone")
+    if zone not in UTC_NAMES:
+        raise DroverError(
+            f"spark.sql.session.timeZone is {zone!r}, but drover reads timestamps in UTC. "
+            "Set it: spark.conf.set('spark.sql.session.timeZone', 'UTC')."
+        )
+    found = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+    for name, kind in types.items():
+        if found.get(name) != str(kind):
+            raise DroverError(
+                f"{what} has column {name} {kind}, but its DataFrame has {found.get(name, 'no such column')}. "
+                "Cast or add the column before passing it."
+            )
