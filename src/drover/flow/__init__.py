@@ -1,0 +1,1 @@
+"""The data plane without Spark: what happens inside a batch."""
