@@ -10,6 +10,7 @@ notices, because Spark then asks for a batch that does not follow.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -67,7 +68,7 @@ def commit(fs: FileSystem, root: str, after: Checkpoint, entry: Commit, *, foldi
         return _recommit(path, read_whole(fs, path), after, entry)
     data, link = seal(commit_body(entry, after.link))
     write_whole(fs, path, [data])
-    made = _follow(after, version, entry.notes, link, len(data))
+    made = _follow(after, version, json.loads(canonical(entry.notes)), link, len(data))
     return fold(fs, root, made) if folding else made
 
 

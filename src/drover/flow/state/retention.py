@@ -21,7 +21,8 @@ from drover.flow.state.layout import COMMITS, STATE, commit_name, parse
 from drover.flow.state.storage import delete, join, sizes
 from drover.flow.state.versions import UnitState, Version
 
-KEEP: Final = 10  # versions; Spark replays the last one, the others are for people who look back
+KEEP: Final = 10  # versions: two for the next batch and a replay of the last, the others for people who look back
+LEAST_KEEP: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,8 @@ def sweep(fs: FileSystem, root: str, versions: Sequence[Version] | None = None, 
     Call it on the driver between batches, not after each. `versions` are the ones to keep, the last committed among
     them, if the caller still has them (oldest first); otherwise they are read from the log.
     """
-    if keep < 1:
-        raise ValueError(f"keep is {keep}, but the last version must be kept: give 1 or more")
+    if keep < LEAST_KEEP:
+        raise ValueError(f"keep is {keep}, but a replay of the last batch needs the version before it: give 2 or more")
     kept = recent(fs, root, keep) if versions is None else versions[-keep:]
     if not kept:
         return Victims((), (), None)

@@ -120,16 +120,14 @@ def write_whole(fs: FileSystem, path: str, chunks: Iterable[bytes | pa.Buffer]) 
             _make_durable(local_path(fs, target))
             fs.move(target, path)
             _make_durable(local_path(fs, folder))
-    except OSError as error:
-        if not direct:
-            with suppress(OSError):
-                fs.delete_file(target)
-        raise StateError(
-            path,
-            "to write it",
-            str(error),
-            "Free space or correct the rights; nothing of it counts until it is complete.",
-        ) from error
+    except BaseException as error:
+        # Leaving `with` closes the file, and an object store takes whatever is closed for a complete object.
+        with suppress(OSError):
+            fs.delete_file(target)
+        if not isinstance(error, OSError):
+            raise
+        way_out = "Free space or correct the rights; nothing of it counts until it is complete."
+        raise StateError(path, "to write it", str(error), way_out) from error
 
 
 def delete(fs: FileSystem, path: str) -> None:
