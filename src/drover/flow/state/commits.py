@@ -30,7 +30,7 @@ from drover.flow.state.documents import (
     version_from,
 )
 from drover.flow.state.layout import COMMITS, commit_name, full_name, parse
-from drover.flow.state.storage import RESTORE, exists, join, read_whole, sizes, write_whole
+from drover.flow.state.storage import RESTORE, join, read_whole, sizes, write_whole
 from drover.flow.state.versions import BEFORE_FIRST, Version, advance
 
 LONGEST_CHAIN: Final = 50  # commits that loading may have to read after a full one
@@ -61,11 +61,12 @@ def commit(fs: FileSystem, root: str, after: Checkpoint, entry: Commit, *, foldi
     a replay ends where the first run did; with other content it is an error. After a failure, call it again.
     """
     version = advance(after.version, entry.batch, entry.added, entry.bounds, entry.dropped)
-    path = join(join(root, COMMITS), commit_name(entry.batch))
-    if after.batch != BEFORE_FIRST and not exists(fs, join(join(root, COMMITS), commit_name(after.batch))):
-        raise StateError(path, f"a commit of batch {after.batch} to follow", "none", RESTORE)
-    if exists(fs, path):
+    path, log = join(join(root, COMMITS), commit_name(entry.batch)), _listing(fs, root)
+    if ("commit", entry.batch) in log:
         return _recommit(path, read_whole(fs, path), after, entry)
+    if (last := _last(log)) != after.batch:
+        way_out = "Go on from the last version, or start with an empty checkpoint directory."
+        raise StateError(path, f"a log that ends with batch {after.batch}", f"that it ends with {last}", way_out)
     data, link = seal(commit_body(entry, after.link))
     write_whole(fs, path, [data])
     made = _follow(after, version, json.loads(canonical(entry.notes)), link, len(data))
@@ -88,17 +89,14 @@ def fold(fs: FileSystem, root: str, checkpoint: Checkpoint) -> Checkpoint:
 
 def latest(fs: FileSystem, root: str) -> Checkpoint:
     """Return the last checkpoint; the empty one, of batch -1, if nothing was ever committed."""
-    log = _listing(fs, root)
-    last = max((batch for _, batch in log), default=BEFORE_FIRST)
-    return load(fs, root, last)
+    return load(fs, root, _last(_listing(fs, root)))
 
 
 def load(fs: FileSystem, root: str, batch: int) -> Checkpoint:
     """Return the checkpoint after a batch; its state can be read if it is one of the last that a sweep keeps."""
-    if batch == BEFORE_FIRST:
-        return Checkpoint()
-    *_, last = _walk(fs, root, batch, batch)
-    return last
+    if batch < BEFORE_FIRST:
+        raise StateError(root, f"a batch from {BEFORE_FIRST}", str(batch), "Name a batch of the log.")
+    return list(_walk(fs, root, batch, batch))[-1]
 
 
 def recent(fs: FileSystem, root: str, keep: int) -> tuple[Version, ...]:
@@ -106,7 +104,7 @@ def recent(fs: FileSystem, root: str, keep: int) -> tuple[Version, ...]:
     log = _listing(fs, root)
     if not log:
         return ()
-    last = max(batch for _, batch in log)
+    last = _last(log)
     bases = [batch for kind, batch in log if kind == "full" or batch == BEFORE_FIRST + 1]
     oldest = max(last - keep + 1, min(bases, default=0))
     return tuple(found.version for found in _walk(fs, root, oldest, last) if found.batch >= oldest)
@@ -138,14 +136,14 @@ def _walk(fs: FileSystem, root: str, start: int, stop: int) -> Iterator[Checkpoi
     """Yield the checkpoints up to `stop`, beginning at or before `start` where a whole version is known."""
     folder, log = join(root, COMMITS), _listing(fs, root)
     base = max((batch for kind, batch in log if kind == "full" and batch <= start), default=BEFORE_FIRST)
-    for batch in range(max(base, BEFORE_FIRST + 1), stop + 1):
+    # The first commit must be there even for the version before it: an empty state is right only if it was the first.
+    needed = range(max(base, BEFORE_FIRST + 1), max(stop, BEFORE_FIRST + 1) + 1) if log else range(stop + 1)
+    for batch in needed:
         if ("commit", batch) not in log:
-            first, last = min((b for _, b in log), default=None), max((b for _, b in log), default=None)
-            kept = f"none; the log has files of batches {first} to {last}"
+            kept = f"none; the log ends with batch {_last(log)} and begins with {min((b for _, b in log), default=0)}"
             raise StateError(join(folder, commit_name(batch)), f"the commit of batch {batch}", kept, RESTORE)
     found = _read_full(fs, folder, base, log)
-    if found.batch >= 0:
-        yield found
+    yield found
     for batch in range(base + 1, stop + 1):
         path = join(folder, commit_name(batch))
         data = read_whole(fs, path)
@@ -178,6 +176,10 @@ def _listing(fs: FileSystem, root: str) -> dict[tuple[str, int], int]:
     """Return the complete files of the log with their sizes in bytes, by kind and batch."""
     found = ((parse(name), size) for name, size in sizes(fs, join(root, COMMITS)).items())
     return {(name.kind, name.batch): size for name, size in found if name is not None and not name.temporary}
+
+
+def _last(log: Mapping[tuple[str, int], int]) -> int:
+    return max((batch for _, batch in log), default=BEFORE_FIRST)
 
 
 def _foreign(path: str, expected: str, found: str) -> StateError:
