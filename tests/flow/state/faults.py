@@ -94,7 +94,7 @@ class Disk(FileSystemHandler):  # type: ignore[misc]  # pyarrow ships no types
     def open_input_file(self, path: str) -> Any:
         return self.read("open_input_file", path)
 
-    def open_output_stream(self, path: str, metadata: Any) -> Any:
+    def open_output_stream(self, path: str, metadata: Any) -> Any:  # noqa: ARG002 - pyarrow's signature
         if self.step():
             self.break_down()
         return pa.PythonFile(Output(self, path), mode="w")

@@ -18,6 +18,9 @@ from tests.flow.state.world import KEYS, Batch, Change, Driver, Model, after, ch
 
 SOUND = broken(None)[0]  # a sound disk; not the real one, which takes its time to make everything durable
 
+Run = tuple[list[Change], int | None, Mode, bool, bool]
+MODES: tuple[Mode, ...] = ("die", "fail")
+
 rows = st.lists(st.tuples(st.integers(-5, 30), st.text(max_size=3)), max_size=4).map(tuple)
 changes = st.builds(
     Change,
@@ -30,10 +33,10 @@ batches = st.lists(changes, max_size=4, unique_by=lambda change: change.key)
 
 
 @st.composite
-def runs(draw: st.DrawFn) -> list[tuple[Batch, int | None, Mode, bool, bool]]:
+def runs(draw: st.DrawFn) -> list[Run]:
     """Batches, each with the step it breaks down at, how, whether it wastes an attempt, and whether it is replayed."""
     breakdown = st.none() | st.integers(0, 25)
-    one = st.tuples(batches, breakdown, st.sampled_from(["die", "fail"]), st.booleans(), st.booleans())
+    one = st.tuples(batches, breakdown, st.sampled_from(MODES), st.booleans(), st.booleans())
     return draw(st.lists(one, min_size=1, max_size=14))
 
 
@@ -41,7 +44,7 @@ def runs(draw: st.DrawFn) -> list[tuple[Batch, int | None, Mode, bool, bool]]:
 @given(history=runs(), keep=st.integers(2, 4))
 @settings(deadline=None, max_examples=120)
 def test_the_state_is_that_of_the_last_committed_batch_whatever_breaks_down(
-    kind: str, history: list[tuple[Batch, int | None, Mode, bool, bool]], keep: int
+    kind: str, history: list[Run], keep: int
 ) -> None:
     with tempfile.TemporaryDirectory() as root, short_chains():
         driver = Driver(root)
@@ -106,7 +109,7 @@ def attempt(root: str, at: int | None, mode: Mode, kind: str) -> int:
 
 
 @pytest.mark.parametrize("kind", ["disk", "s3"])
-@pytest.mark.parametrize("mode", ["die", "fail"])
+@pytest.mark.parametrize("mode", MODES)
 def test_every_single_step_may_break_down(mode: Mode, kind: str) -> None:
     with short_chains(longest=2):
         with tempfile.TemporaryDirectory() as root:

@@ -24,7 +24,9 @@ def version(batch: int, *files: str) -> Version:
     return Version(batch, {"u": {"p": PartState(segments)}})
 
 
-A7, B7, A8, A9, A10 = (state_name(batch, 0, word) for batch, word in [(7, "a"), (7, "b"), (8, "a"), (9, "a"), (10, "a")])
+A7, B7, A8, A9, A10 = (
+    state_name(batch, 0, word) for batch, word in [(7, "a"), (7, "b"), (8, "a"), (9, "a"), (10, "a")]
+)
 KEPT = [version(8, A7, A8), version(9, A8, A9)]
 
 
@@ -71,9 +73,8 @@ def run(root: Path, after: Checkpoint, units: int, *, changed: int = 3) -> Check
             state = after.version.part(unit, f"p{node}")
             merge = should_compact(state, 500, 500)
             deltas.append(Delta(unit, f"p{node}", to_table([(batch, "x")]), merge, batch))
-        for word in "ab":
-            found = write_deltas(SOUND, str(root / STATE), state_name(batch, node, word), deltas)
-        added.extend(found)
+        write_deltas(SOUND, str(root / STATE), state_name(batch, node, "lost"), deltas)
+        added.extend(write_deltas(SOUND, str(root / STATE), state_name(batch, node, "won"), deltas))
     return commit(SOUND, str(root), after, Commit(batch, tuple(added), notes={"plan": 1}))
 
 

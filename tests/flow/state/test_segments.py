@@ -84,8 +84,11 @@ def test_nothing_to_write_makes_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_segments_are_no_table() -> None:
-    assert read_segments(LOCAL, "/nowhere", []) is None
+def test_no_segments_are_no_table(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        read_segments(LOCAL, "/nowhere", [])
+    with pytest.raises(ValueError, match="of one part"):
+        read_segments(LOCAL, "/nowhere", write(tmp_path, Delta("u", "p", table(1)), Delta("u", "q", table(1))))
     assert read_parts(LOCAL, "/nowhere", {("u", "p"): []}) == {}
 
 
@@ -126,7 +129,7 @@ def test_a_missing_file_is_named_with_its_unit(tmp_path: Path) -> None:
 
 def test_columns_that_changed_are_refused(tmp_path: Path) -> None:
     segments = write(tmp_path, Delta("u", "p", table(1)), Delta("u", "p", pa.table({"other": [1]})))
-    with pytest.raises(StateError, match="unit 'u', part 'p'.*replaces the others"):
+    with pytest.raises(StateError, match=r"unit 'u', part 'p'.*replaces the others"):
         read_segments(LOCAL, str(tmp_path), segments)
 
 

@@ -96,6 +96,9 @@ class Driver:
         self.root = root
         self.names = count() if names is None else names
 
+    def name(self, batch: int, node: int) -> str:
+        return state_name(batch, node, f"try{next(self.names)}")
+
     def run(self, fs: FileSystem, start: Checkpoint, model: Model, batch: Batch, wasted: bool = False) -> Checkpoint:
         """Run the batch after `start`; `wasted` attempts leave orphans."""
         number = start.batch + 1
@@ -103,16 +106,15 @@ class Driver:
         for node in (0, 1):
             hosted = [change for change in batch if KEYS.index(change.key) % 2 == node]
             deltas = [delta for change in hosted if (delta := delta_of(change, model)) is not None]
-            for _ in range(2 if wasted else 1):
-                name = state_name(number, node, f"try{next(self.names)}")
-                found = write_deltas(fs, join(self.root, STATE), name, deltas)
-            added.extend(found)
+            for _ in range(wasted):
+                write_deltas(fs, join(self.root, STATE), self.name(number, node), deltas)
+            added.extend(write_deltas(fs, join(self.root, STATE), self.name(number, node), deltas))
         next_model = after(model, batch)
-        bounds = {
-            change.key: bound for change in batch if (bound := next_model[change.key].bound) is not None
-        }
+        bounds = {change.key: bound for change in batch if (bound := next_model[change.key].bound) is not None}
         dropped = tuple(change.key for change in batch if change.kind == "drop")
-        return commit(fs, self.root, start, Commit(number, tuple(added), bounds, dropped, {"plan": number, "marks": [1]}))
+        return commit(
+            fs, self.root, start, Commit(number, tuple(added), bounds, dropped, {"plan": number, "marks": [1]})
+        )
 
 
 def check(root: str, found: Checkpoint, model: Model) -> None:

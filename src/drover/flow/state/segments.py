@@ -96,11 +96,13 @@ def write_deltas(fs: FileSystem, folder: str, name: str, deltas: Iterable[Delta]
     return tuple(segments)
 
 
-def read_segments(fs: FileSystem, folder: str, segments: Sequence[Segment]) -> pa.Table | None:
-    """Return the rows of the segments of one part, in order and all of them; None if there are no segments."""
-    return read_parts(fs, folder, {segment.key: segments for segment in segments[:1]}).get(
-        segments[0].key if segments else ("", "")
-    )
+def read_segments(fs: FileSystem, folder: str, segments: Sequence[Segment]) -> pa.Table:
+    """Return the rows of the segments of one part (at least one), in order; dead rows in live segments included."""
+    if len({segment.key for segment in segments}) != 1:
+        raise ValueError(
+            "segments must be of one part, and at least one: only its unit knows the columns of an empty part"
+        )
+    return read_parts(fs, folder, {segments[0].key: segments})[segments[0].key]
 
 
 def read_parts(fs: FileSystem, folder: str, parts: Mapping[Key, Sequence[Segment]]) -> dict[Key, pa.Table]:
