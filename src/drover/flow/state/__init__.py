@@ -8,5 +8,6 @@ root/commits/000000000042.full.json     all of version 42, now and then       co
 ```
 
 A batch reads version b-1 (`versions.py`), writes files that nobody knows of, and then commits: the one file that
-makes them version b. What no recent version needs is swept (`retention.py`). All bytes pass through `storage.py`.
+makes them version b. What no recent version needs is swept (`retention.py`), and
+what pins too many files is written anew (`scatter.py`). All bytes pass through `storage.py`.
 """

@@ -65,15 +65,21 @@ def seal(body: Mapping[str, object]) -> tuple[bytes, str]:
     return b'{"checksum":"%b","body":%b}\n' % (checksum.encode("ascii"), data), checksum
 
 
-def unseal(path: str, data: bytes, batch: int, way_out: str = RESTORE) -> tuple[dict[str, Any], str]:
-    """Return the body of a document and its checksum; StateError if a single bit of it is wrong."""
+def verify(path: str, data: bytes, way_out: str = RESTORE) -> tuple[bytes, str]:
+    """Return the body of a document, not yet parsed, and its checksum; StateError if a single bit of it is wrong."""
     found = SEALED.fullmatch(data)
     if found is None:
         raise StateError(path, "a whole commit file", f"{len(data)} bytes that are none: it is damaged", way_out)
     said, checksum = found["checksum"].decode("ascii"), _checksum(found["body"])
     if said != checksum:
         raise StateError(path, f"checksum {said}", f"{checksum}: the file is damaged", way_out)
-    body: dict[str, Any] = json.loads(found["body"])
+    return found["body"], checksum
+
+
+def unseal(path: str, data: bytes, batch: int, way_out: str = RESTORE) -> tuple[dict[str, Any], str]:
+    """Return what the document of a batch says, and its checksum."""
+    text, checksum = verify(path, data, way_out)
+    body: dict[str, Any] = json.loads(text)
     if body["format"] != FORMAT:
         raise StateError(
             path, f"format {FORMAT}", f"format {body['format']}", "Go on with the release of drover that wrote it."

@@ -2,6 +2,7 @@
 
 Rule 1: the system keeps the lock, not the file: it ends with the process that holds it, however that dies.
 Rule 2: the file only says who; nobody deletes it, since a lock on a deleted file keeps nobody out.
+Rule 3: programs that the holder starts do not get the lock; only a plain `fork` would share it.
 
 This works on a disk of this machine, and on network disks that pass `flock` on. On object stores and HDFS there is
 no lock: a lease there needs a clock and renewal, and is left out. Two runs are then kept from mixing their state by
