@@ -110,3 +110,21 @@ class NetworkError(FaultsError):
 
 class FileError(FaultsError):
     """A network file that cannot be read as one."""
+
+
+class StateError(DroverError):
+    """Saved state that is missing, damaged, or not the state that was asked for."""
+
+    def __init__(self, place: str, expected: str, found: str, way_out: str) -> None:
+        super().__init__(f"{visible(place)}: expected {visible(expected)}, but found {visible(found)}. {way_out}")
+        self.place = place
+        self.expected = expected
+        self.found = found
+        self.way_out = way_out
+
+    def __reduce__(self) -> tuple[type[StateError], tuple[str, str, str, str]]:
+        return (type(self), (self.place, self.expected, self.found, self.way_out))
+
+
+class LockedError(StateError):
+    """A checkpoint that another run is working on."""

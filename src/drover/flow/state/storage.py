@@ -1,0 +1,195 @@
+"""Whole files on any file system: written completely or not at all, read in ranges.
+
+Rule 1: nothing here knows what is in a file. Rule 2: what cannot be read or written is a StateError, never a guess.
+Rule 3: a file under its final name is complete. Object stores give that by themselves: an object appears when it is
+closed. Elsewhere (local disk, HDFS, unknown) a file is written under a temporary name, made durable and then renamed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+from pyarrow.fs import FileSelector, FileSystem, FileType, LocalFileSystem, SubTreeFileSystem
+
+from drover.errors import StateError, shorten
+from drover.flow.state.layout import TEMPORARY
+
+OBJECT_STORES: Final = frozenset({"s3", "s3a", "gcs", "gs", "abfs", "abfss", "adl", "az"})
+SCHEME: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/")  # two characters or more: C:/ is no scheme
+ALIASES: Final = {"s3a": "s3", "s3n": "s3"}  # as Spark calls what Arrow calls s3
+RESTORE: Final = "Restore it from a copy of the checkpoint, or start with an empty checkpoint directory."
+
+# A gap between two wanted ranges that is cheaper to read than to skip, and how much is read at a time. Both in bytes.
+GAP: Final = 64 * 2**10
+MOST_AT_ONCE: Final = 16 * 2**20
+
+
+def open_root(uri: str | os.PathLike[str]) -> tuple[FileSystem, str]:
+    """Return the file system and the path on it that a URI or a local path means; nothing is created."""
+    text = os.fspath(uri)
+    found = SCHEME.match(text)
+    if found is None:
+        return LocalFileSystem(), str(Path(text).expanduser().absolute())
+    scheme = found["scheme"].lower()
+    try:
+        system, path = FileSystem.from_uri(ALIASES.get(scheme, scheme) + text[len(scheme) :])
+    except (OSError, ValueError) as error:  # pyarrow's own errors are children of these
+        raise StateError(
+            f"checkpoint {shorten(text)}",
+            "a path, or a URI such as file:///data/checkpoint, s3://bucket/checkpoint or hdfs://host/checkpoint",
+            f"that it cannot be opened ({error})",
+            "Correct the URI, or the settings of its file system.",
+        ) from error
+    return system, path.rstrip("/") or path
+
+
+def join(folder: str, name: str) -> str:
+    """Return the path of `name` in `folder`."""
+    return f"{folder.rstrip('/')}/{name}"
+
+
+def local_path(fs: FileSystem, path: str) -> Path | None:
+    """Return where a path lies on a disk of this machine, or None if the file system is not such a disk."""
+    if isinstance(fs, SubTreeFileSystem):
+        return local_path(fs.base_fs, join(fs.base_path, path.lstrip("/")))
+    return Path(path) if isinstance(fs, LocalFileSystem) else None
+
+
+def is_object_store(fs: FileSystem) -> bool:
+    """Say whether a file on `fs` appears only when it is closed."""
+    if isinstance(fs, SubTreeFileSystem):
+        return is_object_store(fs.base_fs)
+    return re.split(r"::|\+", fs.type_name)[-1] in OBJECT_STORES  # also as py::fsspec+s3
+
+
+def sizes(fs: FileSystem, folder: str) -> Mapping[str, int]:
+    """Return the files directly in `folder` with their sizes in bytes, sorted by name; none if it does not exist."""
+    with _reading(folder):
+        found = fs.get_file_info(FileSelector(folder, allow_not_found=True))
+    return dict(sorted((info.base_name, info.size or 0) for info in found if info.type == FileType.File))
+
+
+def exists(fs: FileSystem, path: str) -> bool:
+    """Say whether there is a file under that path."""
+    with _reading(path):
+        return bool(fs.get_file_info(path).type == FileType.File)
+
+
+def read_whole(fs: FileSystem, path: str) -> bytes:
+    """Return the content of a file."""
+    with _reading(path), fs.open_input_stream(path, compression=None) as file:
+        content: bytes = file.read()
+        return content
+
+
+def read_ranges(fs: FileSystem, path: str, ranges: Sequence[tuple[int, int]]) -> list[pa.Buffer]:
+    """Return the bytes at each (offset, length) of a file, in that order; less than `length` where the file ends.
+
+    Ranges that lie close together are read at once and cut without copying.
+    """
+    found: list[pa.Buffer] = [None] * len(ranges)
+    with _reading(path), fs.open_input_file(path) as file:
+        for members in _neighbours(ranges):
+            start = ranges[members[0]][0]
+            stop = max(sum(ranges[member]) for member in members)
+            read = file.read_at(stop - start, start)
+            whole = pa.py_buffer(read)
+            for member in members:
+                offset, length = ranges[member]
+                cut = min(offset - start, whole.size)
+                found[member] = whole.slice(cut, min(length, whole.size - cut))
+    return found
+
+
+def write_whole(fs: FileSystem, path: str, chunks: Iterable[bytes | pa.Buffer]) -> None:
+    """Write a file that is there completely, and to stay, when this returns; a file of that name is replaced."""
+    folder, _, name = path.rpartition("/")
+    direct = is_object_store(fs)
+    target = path if direct else join(folder, TEMPORARY + name)
+    try:
+        with _open_output(fs, target) as file:
+            for chunk in chunks:
+                file.write(chunk)
+        if not direct:
+            _make_durable(local_path(fs, target))
+            fs.move(target, path)
+            _make_durable(local_path(fs, folder))
+    except BaseException as error:
+        # Leaving `with` closes the file, and an object store takes whatever is closed for a complete object.
+        with suppress(OSError):
+            fs.delete_file(target)
+        if not isinstance(error, OSError):
+            raise
+        way_out = "Free space or correct the rights; nothing of it counts until it is complete."
+        raise StateError(path, "to write it", str(error), way_out) from error
+
+
+def delete(fs: FileSystem, path: str) -> None:
+    """Delete a file; one that is gone already was deleted by a sweep that did not come to its end."""
+    try:
+        fs.delete_file(path)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise StateError(
+            path, "to delete it", str(error), "Correct the rights; the file itself is not needed."
+        ) from error
+
+
+def _open_output(fs: FileSystem, path: str) -> pa.NativeFile:
+    try:
+        return fs.open_output_stream(path, compression=None)
+    except FileNotFoundError:  # the first file of its folder
+        folder = path.rpartition("/")[0]
+        local = local_path(fs, folder)
+        absent = [] if local is None else [step for step in (local, *local.parents) if not step.exists()]
+        fs.create_dir(folder, recursive=True)
+        for step in absent:
+            _make_durable(step.parent)
+        return fs.open_output_stream(path, compression=None)
+
+
+def _make_durable(path: Path | None) -> None:
+    """Wait until a file or a directory of this machine would survive a power cut."""
+    if path is None:
+        return
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _neighbours(ranges: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
+    """Yield the indices of the ranges in groups that are read at once, each in order of offset."""
+    group: list[int] = []
+    start = stop = 0
+    for index in sorted(range(len(ranges)), key=lambda member: ranges[member]):
+        offset, length = ranges[index]
+        if group and (offset > stop + GAP or offset + length > start + MOST_AT_ONCE):
+            yield group
+            group = []
+        if not group:
+            start = stop = offset
+        group.append(index)
+        stop = max(stop, offset + length)
+    if group:
+        yield group
+
+
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise StateError(path, "a file", "none", RESTORE) from error
+    except OSError as error:
+        raise StateError(
+            path, "to read it", str(error), "Correct its rights or the connection, and start again."
+        ) from error

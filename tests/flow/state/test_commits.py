@@ -1,0 +1,269 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from drover.errors import StateError
+from drover.flow.state.commits import LONGEST_CHAIN, Checkpoint, commit, fold, latest, load, recent
+from drover.flow.state.documents import Commit
+from drover.flow.state.layout import COMMITS, commit_name, full_name
+from drover.flow.state.retention import sweep
+from drover.flow.state.segments import Segment
+from drover.flow.state.storage import read_whole
+from drover.flow.state.versions import Version
+from tests.flow.state.faults import broken
+from tests.flow.state.world import short_chains
+
+SOUND = broken(None)[0]
+
+
+def segment(unit: str, batch: int, file: str = "f") -> Segment:
+    return Segment(unit, "p", f"{batch:012}-0-{file}.arrow", 8, 100, 123456, 3, batch, replace=batch % 7 == 0)
+
+
+def entry(batch: int, file: str = "f") -> Commit:
+    keys = {(f"u{batch % 3}", "p"): batch}
+    dropped = (("u1", "p"),) if batch % 5 == 4 else ()
+    return Commit(batch, (segment(f"u{batch % 3}", batch, file),), keys, dropped, {"plan": batch})
+
+
+def make(root: Path, batches: int) -> list[Checkpoint]:
+    """Commit so many batches; return the checkpoints, the empty one first."""
+    found = [Checkpoint()]
+    for batch in range(batches):
+        found.append(commit(SOUND, str(root), found[-1], entry(batch)))
+    return found
+
+
+def commit_file(root: Path, batch: int) -> Path:
+    return root / COMMITS / commit_name(batch)
+
+
+def test_an_empty_checkpoint_is_before_the_first_batch(tmp_path: Path) -> None:
+    assert latest(SOUND, str(tmp_path)) == latest(SOUND, str(tmp_path / "none")) == Checkpoint()
+    assert Checkpoint().batch == -1
+    assert recent(SOUND, str(tmp_path), 3) == ()
+
+
+def test_every_version_loads_as_it_was_committed(tmp_path: Path) -> None:
+    with short_chains():
+        made = make(tmp_path, 20)
+        assert list((tmp_path / COMMITS).glob("*.full.json"))
+        assert latest(SOUND, str(tmp_path)) == made[-1]
+        assert [load(SOUND, str(tmp_path), batch) for batch in range(-1, 20)] == made
+        assert recent(SOUND, str(tmp_path), 4) == tuple(one.version for one in made[-4:])
+        assert recent(SOUND, str(tmp_path), 99) == tuple(one.version for one in made[1:])
+
+
+def test_loading_reads_a_bounded_number_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = make(tmp_path, 3 * LONGEST_CHAIN)
+    read: list[str] = []
+
+    def counting(fs: object, path: str) -> bytes:
+        read.append(path)
+        return read_whole(fs, path)
+
+    monkeypatch.setattr("drover.flow.state.commits.read_whole", counting)
+    assert latest(SOUND, str(tmp_path)) == made[-1]
+    assert len(read) <= LONGEST_CHAIN + 2
+
+
+def test_committing_reads_nothing_and_writes_only_what_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = Commit(0, tuple(segment(f"unit {number}", 0) for number in range(2_000)))
+    start = commit(SOUND, str(tmp_path), Checkpoint(), many)
+    monkeypatch.delattr("drover.flow.state.commits.read_whole")
+    made = commit(SOUND, str(tmp_path), start, entry(1))
+    assert commit_file(tmp_path, 0).stat().st_size > 50_000
+    assert commit_file(tmp_path, 1).stat().st_size < 500
+    assert len(made.version.units) == 2_001
+
+
+def test_commits_are_json_that_people_can_read(tmp_path: Path) -> None:
+    make(tmp_path, 3)
+    said = json.loads(commit_file(tmp_path, 2).read_text())
+    assert said["body"]["batch"] == 2
+    assert said["body"]["previous"] == json.loads(commit_file(tmp_path, 1).read_text())["checksum"]
+    assert said["body"]["notes"] == {"plan": 2}
+
+
+def test_equal_inputs_give_equal_bytes(tmp_path: Path) -> None:
+    for name in "ab":
+        make(tmp_path / name, 3)
+    assert commit_file(tmp_path / "a", 2).read_bytes() == commit_file(tmp_path / "b", 2).read_bytes()
+
+
+def test_a_batch_may_be_committed_again_with_equal_content(tmp_path: Path) -> None:
+    made = make(tmp_path, 3)
+    before = commit_file(tmp_path, 2).read_bytes()
+    assert commit(SOUND, str(tmp_path), made[2], entry(2)) == made[3]
+    # A replay writes its rows under other names; those of the first run are the ones that count.
+    assert commit(SOUND, str(tmp_path), made[2], entry(2, file="replay")) == made[3]
+    assert commit_file(tmp_path, 2).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(lambda e: replace(e, notes={"plan": 99}), id="other notes"),
+        pytest.param(lambda e: replace(e, bounds={}), id="other bounds"),
+        pytest.param(lambda e: replace(e, added=()), id="fewer segments"),
+        pytest.param(lambda e: replace(e, added=(replace(e.added[0], checksum=1),)), id="other rows"),
+        pytest.param(lambda e: replace(e, added=(replace(e.added[0], unit="x"),)), id="another unit"),
+        pytest.param(lambda e: replace(e, dropped=(("x", "p"),)), id="dropped parts"),
+    ],
+)
+def test_a_batch_is_not_committed_again_with_other_content(tmp_path: Path, other: Callable[[Commit], Commit]) -> None:
+    made = make(tmp_path, 3)
+    with pytest.raises(StateError, match=r"000000000002.json: expected the batch as it was.*Go on from version 2"):
+        commit(SOUND, str(tmp_path), made[2], other(entry(2)))
+
+
+@pytest.mark.parametrize("batch", [0, 1, 2, 4])
+def test_a_batch_that_does_not_follow_is_refused(tmp_path: Path, batch: int) -> None:
+    made = make(tmp_path, 3)
+    with pytest.raises(StateError, match=f"expected batch 3 after version 2, but found batch {batch}"):
+        commit(SOUND, str(tmp_path), made[-1], entry(batch))
+
+
+def test_a_commit_that_follows_a_lost_one_is_refused(tmp_path: Path) -> None:
+    made = make(tmp_path, 3)
+    commit_file(tmp_path, 2).unlink()
+    with pytest.raises(StateError, match=r"000000000003.json: expected a log that ends with batch 2, but found.* 1"):
+        commit(SOUND, str(tmp_path), made[-1], entry(3))
+
+
+def test_a_run_that_begins_again_on_an_old_checkpoint_is_refused(tmp_path: Path) -> None:
+    with short_chains():
+        make(tmp_path, 9)
+        sweep(SOUND, str(tmp_path), keep=2)
+        with pytest.raises(StateError, match=r"000000000000.json: expected a log that ends with batch -1"):
+            commit(SOUND, str(tmp_path), Checkpoint(), entry(0))
+        with pytest.raises(StateError, match=r"000000000000.json: expected the commit of batch 0, but found none"):
+            load(SOUND, str(tmp_path), -1)
+
+
+def test_two_runs_on_one_checkpoint_are_noticed(tmp_path: Path) -> None:
+    made = make(tmp_path, 2)
+    mine, theirs = replace(entry(2), notes={"run": "mine"}), replace(entry(2), notes={"run": "theirs"})
+    after = commit(SOUND, str(tmp_path), made[-1], mine)
+    commit_file(tmp_path, 2).unlink()
+    commit(SOUND, str(tmp_path), made[-1], theirs)  # as if both had found the place free
+    commit(SOUND, str(tmp_path), after, entry(3))
+    with pytest.raises(StateError, match=r"000000000003.json: expected to follow.*two runs"):
+        latest(SOUND, str(tmp_path))
+    with pytest.raises(StateError, match=r"000000000003.json: expected to follow.*two runs"):
+        commit(SOUND, str(tmp_path), load(SOUND, str(tmp_path), 2), entry(3))
+
+
+@pytest.mark.parametrize("notes", [{"x": float("nan")}, {"x": {1, 2}}, {"x": object()}])
+def test_notes_that_are_not_json_are_refused(tmp_path: Path, notes: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        commit(SOUND, str(tmp_path), Checkpoint(), Commit(0, notes=notes))
+    assert not commit_file(tmp_path, 0).exists()
+
+
+def test_notes_come_back_as_they_are_read(tmp_path: Path) -> None:
+    made = commit(SOUND, str(tmp_path), Checkpoint(), Commit(0, notes={"marks": (1, 2**63), "ü": None}))
+    assert made == latest(SOUND, str(tmp_path))
+    assert made.notes == {"marks": [1, 2**63], "ü": None}
+
+
+def test_a_commit_that_was_not_finished_never_was(tmp_path: Path) -> None:
+    made = make(tmp_path, 3)
+    (tmp_path / COMMITS / f".tmp-{commit_name(3)}").write_bytes(b'{"checksum":"')
+    (tmp_path / COMMITS / f".tmp-{full_name(2)}").write_bytes(b"")
+    assert latest(SOUND, str(tmp_path)) == made[-1]
+    assert commit(SOUND, str(tmp_path), made[-1], entry(3)) == latest(SOUND, str(tmp_path))
+
+
+def test_a_full_commit_may_be_written_at_any_later_time(tmp_path: Path) -> None:
+    with short_chains():
+        made = Checkpoint()
+        for batch in range(9):
+            made = commit(SOUND, str(tmp_path), made, entry(batch), folding=False)
+        assert not list((tmp_path / COMMITS).glob("*.full.json"))
+        assert made.chain == 9
+        folded = fold(SOUND, str(tmp_path), made)
+        assert latest(SOUND, str(tmp_path)) == folded
+        assert (folded.version, folded.chain) == (made.version, 0)
+        assert fold(SOUND, str(tmp_path), folded) is folded
+
+
+def test_a_gap_is_named(tmp_path: Path) -> None:
+    make(tmp_path, 5)
+    commit_file(tmp_path, 3).unlink()
+    with pytest.raises(StateError, match=r"000000000003.json: expected the commit of batch 3.*ends with batch 4"):
+        latest(SOUND, str(tmp_path))
+    assert load(SOUND, str(tmp_path), 2).batch == 2
+
+
+@pytest.mark.parametrize("batch", [5, -2])
+def test_a_version_that_never_was_is_refused(tmp_path: Path, batch: int) -> None:
+    make(tmp_path, 5)
+    with pytest.raises(StateError):
+        load(SOUND, str(tmp_path), batch)
+
+
+def test_files_of_two_batches_cannot_change_places(tmp_path: Path) -> None:
+    make(tmp_path, 5)
+    commit_file(tmp_path, 3).write_bytes(commit_file(tmp_path, 2).read_bytes())
+    with pytest.raises(StateError, match=r"000000000003.json: expected batch 3, but found batch 2"):
+        latest(SOUND, str(tmp_path))
+
+
+def test_files_of_two_checkpoints_cannot_be_mixed(tmp_path: Path) -> None:
+    make(tmp_path / "a", 5)
+    other = Checkpoint()
+    for batch in range(5):
+        other = commit(SOUND, str(tmp_path / "b"), other, replace(entry(batch), notes={}))
+    commit_file(tmp_path / "a", 3).write_bytes(commit_file(tmp_path / "b", 3).read_bytes())
+    with pytest.raises(StateError, match=r"000000000003.json: expected to follow"):
+        latest(SOUND, str(tmp_path / "a"))
+
+
+def test_a_damaged_full_commit_may_be_deleted_while_the_files_before_it_are_there(tmp_path: Path) -> None:
+    with short_chains():
+        made = make(tmp_path, 9)
+        newest = max((tmp_path / COMMITS).glob("*.full.json"))
+        newest.write_bytes(newest.read_bytes()[:-9])
+        with pytest.raises(StateError, match=rf"{newest.name}.*Delete this file"):
+            latest(SOUND, str(tmp_path))
+        newest.unlink()
+        assert latest(SOUND, str(tmp_path)).version == made[-1].version
+
+
+@given(data=st.data())
+@settings(deadline=None, max_examples=150)
+def test_every_damaged_bit_and_every_cut_is_noticed(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    root = tmp_path_factory.mktemp("root")
+    with short_chains(longest=2, least=1_000_000):
+        make(root, 5)  # a full one at batch 2, so that the last version needs exactly these
+        needed = [root / COMMITS / full_name(2), commit_file(root, 3), commit_file(root, 4)]
+        assert needed[0].exists()
+        file = data.draw(st.sampled_from(needed), label="file")
+        whole = bytearray(file.read_bytes())
+        at = data.draw(st.integers(0, len(whole) - 1), label="byte")
+        if data.draw(st.booleans(), label="cut"):
+            file.write_bytes(bytes(whole[:at]))
+        else:
+            whole[at] ^= 1 << data.draw(st.integers(0, 7), label="bit")
+            file.write_bytes(bytes(whole))
+        with pytest.raises(StateError, match=rf"{file.name}.*damaged"):
+            latest(SOUND, str(root))
+
+
+def test_twenty_thousand_units_come_back(tmp_path: Path) -> None:
+    units = tuple(segment(f"unit {number}", 0) for number in range(20_000))
+    made = commit(SOUND, str(tmp_path), Checkpoint(), Commit(0, units, {one.key: 0 for one in units}))
+    assert made.full_bytes > 900_000
+    found = latest(SOUND, str(tmp_path))
+    assert found == made
+    assert isinstance(found.version, Version)
