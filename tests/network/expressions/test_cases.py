@@ -7,6 +7,7 @@ import decimal
 import math
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 import pytest
 from pyspark.sql import SparkSession
@@ -199,6 +200,22 @@ def test_meaning_in_polars(text: str, expected: object) -> None:
 
 def test_meaning_in_spark(spark: SparkSession) -> None:
     assert compare(spark, frame(), COLUMNS, [text for text, _, _ in CASES]) == []
+
+
+@pytest.mark.parametrize("nulls", [False, True])
+@pytest.mark.parametrize("rows", [1, 2, 1000])
+def test_division_rounds_once_however_polars_holds_its_operands(rows: int, nulls: bool) -> None:
+    numbers = np.random.default_rng(rows).uniform(-1e4, 1e4, rows)
+    base = pl.DataFrame({"x": numbers, "y": numbers[::-1]})
+    if nulls:
+        base = pl.concat([base, pl.DataFrame({"x": [None, 1.0], "y": [1.0, None]})])
+    scalars = base.with_columns(pl.lit(1.1).alias("k"), pl.lit(7.0).alias("j"))
+    for text in ("x / y", "x / k", "k / x", "j / k", "x / 1.1", "7 / x", "7 / 1.1", "x / k / 0.7", "x / (k * k)"):
+        tree = parse(text, {"x": DOUBLE, "y": DOUBLE, "k": DOUBLE, "j": DOUBLE})
+        found = scalars.select("x", to_polars(tree).alias("q"))["q"].to_list()
+        for row, quotient in zip(scalars.to_dicts(), found, strict=True):
+            known = all(row[name] is not None for _, name in tree.columns)
+            assert quotient == (eval(text, {}, row) if known else None), text
 
 
 # Without parentheses, over x=5, y=3, z=2 and p=true, q=false: what Spark itself makes of the same text.
