@@ -17,7 +17,7 @@ from drover.errors import ExpressionError
 from drover.network.expressions import check, clauses
 from drover.network.expressions.functions import BY_NAME, FUNCTIONS, REFUSED
 from drover.network.expressions.literals import INTEGER_RANGE, integer_literal, read_number
-from drover.network.expressions.tree import ONLY, UNTYPED, Column, Expression, Literal
+from drover.network.expressions.tree import UNTYPED, Column, Expression, Literal
 from drover.network.types import (
     BOOLEAN,
     DATE,
@@ -227,4 +227,3 @@ HANDLERS: Final[Mapping[type[exp.Expr], Handler]] = {
     exp.Interval: refusal(*NO_INTERVAL),
     exp.Tuple: refusal(*NO_TUPLE),
 }
-__all__ = ["ONLY", "Columns", "Translator"]
