@@ -68,6 +68,7 @@ NULLS: Final = [
     ("concat(s, lost)", None, "concat with NULL is NULL"),
     ("concat_ws('-', 'x', lost, 'y')", "x-y", "concat_ws skips NULL"),
     ("length(lost)", None, "functions of NULL are NULL"),
+    ("isnull(n) AND isnotnull(i)", True, "isnull and isnotnull are functions too"),
     ("isnan(nan / 0)", False, "isnan of NULL is FALSE"),
 ]
 NUMBERS: Final = [

@@ -188,7 +188,7 @@ def flatten(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
 
 # Words such as "shift" and "is null" are rows too, but have a syntax of their own.
 CALLABLE: Final = {
-    name: row for name, row in BY_NAME.items() if (name.isidentifier() and not row.form) or name == "mod"
+    name: row for name, row in BY_NAME.items() if name.isidentifier() and (name in row.aliases or not row.form)
 }
 ALL_FUNCTIONS: Final = f"Known: {', '.join(sorted({*CALLABLE, 'nullif'}))}."
 SIDE_BY_SIDE: Final = ("two strings stand side by side", r"Write || between them, or \' for a quote in a string.")
