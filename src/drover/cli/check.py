@@ -9,9 +9,9 @@ import click
 
 from drover.cli.inputs import text_of
 from drover.errors import Fault, FileError, visible
+from drover.network.drawing.summary import count
 from drover.network.files import inspect
 from drover.network.model import Network
-from drover.network.summary import count
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from drover.network.disk import read_stream, read_text
+from drover.network.files.disk import read_stream, read_text
 
 STDIN: Final = "-"
 

@@ -12,12 +12,12 @@ from rich.text import Text
 from drover.cli.check import size
 from drover.cli.inputs import text_of
 from drover.errors import visible
-from drover.network.disk import write_text
-from drover.network.draw import ASCII, LINES, Row, svg, tree
+from drover.network.drawing import ASCII, LINES, Row, svg, tree
+from drover.network.drawing.summary import summary
 from drover.network.files import loads
+from drover.network.files.disk import write_text
 from drover.network.model import Network
 from drover.network.schema import Schema
-from drover.network.summary import summary
 
 
 @click.command()

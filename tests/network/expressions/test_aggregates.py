@@ -103,6 +103,7 @@ CASES: Final = [
     pytest.param("first(b)", [3, 1, 2], 1, id="first breaks ties of time by the smaller value"),
     pytest.param("last(b)", [3, 1, 2], 3, id="last breaks ties of time by the larger value"),
     pytest.param("first(b)", [3, None], None, id="NULL is the smallest value"),
+    pytest.param("first(CAST(NULL AS BIGINT) <= b)", [3], None, id="the first of comparisons with NULL is NULL"),
 ]
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import math
+from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 import pytest
 from pyspark.sql import SparkSession
@@ -66,6 +68,7 @@ NULLS: Final = [
     ("concat(s, lost)", None, "concat with NULL is NULL"),
     ("concat_ws('-', 'x', lost, 'y')", "x-y", "concat_ws skips NULL"),
     ("length(lost)", None, "functions of NULL are NULL"),
+    ("isnull(n) AND isnotnull(i)", True, "isnull and isnotnull are functions too"),
     ("isnan(nan / 0)", False, "isnan of NULL is FALSE"),
 ]
 NUMBERS: Final = [
@@ -199,6 +202,35 @@ def test_meaning_in_polars(text: str, expected: object) -> None:
 
 def test_meaning_in_spark(spark: SparkSession) -> None:
     assert compare(spark, frame(), COLUMNS, [text for text, _, _ in CASES]) == []
+
+
+QUOTIENTS: Final[dict[str, Callable[[float, float, float, float], float]]] = {
+    "x / y": lambda x, y, k, j: x / y,
+    "x / k": lambda x, y, k, j: x / k,
+    "k / x": lambda x, y, k, j: k / x,
+    "j / k": lambda x, y, k, j: j / k,
+    "x / 1.1": lambda x, y, k, j: x / 1.1,
+    "7 / x": lambda x, y, k, j: 7 / x,
+    "7 / 1.1": lambda x, y, k, j: 7 / 1.1,
+    "x / k / 0.7": lambda x, y, k, j: x / k / 0.7,
+    "x / (k * k)": lambda x, y, k, j: x / (k * k),
+}
+
+
+@pytest.mark.parametrize("nulls", [False, True])
+@pytest.mark.parametrize("rows", [1, 2, 1000])
+def test_division_rounds_once_however_polars_holds_its_operands(rows: int, nulls: bool) -> None:
+    numbers = np.random.default_rng(rows).uniform(-1e4, 1e4, rows)
+    base = pl.DataFrame({"x": numbers, "y": numbers[::-1]})
+    if nulls:
+        base = pl.concat([base, pl.DataFrame({"x": [None, 1.0], "y": [1.0, None]})])
+    scalars = base.with_columns(pl.lit(1.1).alias("k"), pl.lit(7.0).alias("j"))
+    for text, quotient_of in QUOTIENTS.items():
+        tree = parse(text, {"x": DOUBLE, "y": DOUBLE, "k": DOUBLE, "j": DOUBLE})
+        found = scalars.select("x", to_polars(tree).alias("q"))["q"].to_list()
+        for row, quotient in zip(scalars.to_dicts(), found, strict=True):
+            known = all(row[name] is not None for _, name in tree.columns)
+            assert quotient == (quotient_of(row["x"], row["y"], row["k"], row["j"]) if known else None), text
 
 
 # Without parentheses, over x=5, y=3, z=2 and p=true, q=false: what Spark itself makes of the same text.

@@ -91,11 +91,12 @@ def polars_max(x: pl.Expr, _: pl.Expr, argument: DataType) -> pl.Expr:
 
 
 def polars_first(x: pl.Expr, time: pl.Expr, _: DataType) -> pl.Expr:
-    return x.sort_by(time, x, nulls_last=False, maintain_order=True).first()
+    # Not first(): after sort_by, Polars 2.1 lets it turn a NULL of a comparison with NULL into FALSE.
+    return x.sort_by(time, x, nulls_last=False, maintain_order=True).get(0, null_on_oob=True)
 
 
 def polars_last(x: pl.Expr, time: pl.Expr, _: DataType) -> pl.Expr:
-    return x.sort_by(time, x, nulls_last=False, maintain_order=True).last()
+    return x.sort_by(time, x, nulls_last=False, maintain_order=True).get(-1, null_on_oob=True)
 
 
 AGGREGATES: Final[Mapping[str, Row]] = {

@@ -91,11 +91,25 @@ def spark_abs(call: Call, args: Sequence[str]) -> str:
     return f"TRY_CAST(ABS(CAST({args[0]} AS {wide})) AS {spark_type(call.type)})"
 
 
-def polars_divide(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
-    # x / 0.0 is infinite in Polars and NULL in Spark. Besides, Polars divides by a scalar by multiplying with 1/b,
-    # which is wrong in the last digit (7 / 1.5); a condition on `a` makes the divisor a column like any other.
+def by_numpy(ufunc: np.ufunc, call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    """Return a quotient or remainder of floats computed by numpy, NULL where the divisor is zero.
+
+    Polars divides by a column of one value by multiplying with 1/b, and rounds twice in `%`: both are wrong in the last
+    digit (7 / 1.5). No condition hides from it that a divisor is one value; it sees through all that were tried.
+    """
+
+    def operate(columns: Sequence[pl.Series]) -> pl.Series:
+        a, b = (column.to_numpy() for column in columns)
+        with np.errstate(all="ignore"):
+            return pl.Series(columns[0].name, ufunc(a, b), dtype=columns[0].dtype)
+
     a, b = args
-    return a / pl.when(a.is_not_null() & (b != 0.0)).then(b)
+    result = pl.map_batches([a, b], operate, return_dtype=polars_type(call.type), is_elementwise=True)
+    return pl.when(a.is_not_null() & (b != 0)).then(result)  # numpy has no NULL
+
+
+def polars_divide(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    return by_numpy(np.divide, call, args)
 
 
 def polars_div(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
@@ -117,19 +131,10 @@ def spark_div(call: Call, args: Sequence[str]) -> str:
     return f"CASE WHEN {b} = -1 THEN TRY_SUBTRACT(0L, {a}) WHEN {b} <> 0 THEN {quotient} END"
 
 
-def fmod(columns: Sequence[pl.Series]) -> pl.Series:
-    """Return the exact remainder with the sign of the dividend; Polars' own `%` rounds on the way."""
-    a, b = (column.to_numpy() for column in columns)
-    with np.errstate(invalid="ignore"):
-        return pl.Series(columns[0].name, np.fmod(a, b), dtype=columns[0].dtype)
-
-
 def polars_mod(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     a, b = args
     if call.type.is_float:
-        known = a.is_not_null() & (b != 0)  # numpy has no NULL
-        remainder = pl.map_batches([a, b], fmod, return_dtype=polars_type(call.type), is_elementwise=True)
-        return pl.when(known).then(remainder)
+        return by_numpy(np.fmod, call, args)
     # Polars gives the remainder the sign of the divisor, Spark that of the dividend.
     differs = (a % b != 0) & ((a < 0) ^ (b < 0))
     return a % b - b * differs.cast(polars_type(call.type))

@@ -17,6 +17,7 @@ from drover.network.expressions.times import EXTRACTS, INTERVAL_MICROS
 from drover.network.expressions.tree import UNTYPED, Expression, Literal
 from drover.network.types import (
     BIGINT,
+    BINARY,
     BOOLEAN,
     DATE,
     DOUBLE,
@@ -43,6 +44,7 @@ TARGETS: Final[Mapping[str, DataType]] = {  # sqlglot's names of types
     "FLOAT": FLOAT,
     "DOUBLE": DOUBLE,
     "TEXT": STRING,
+    "BINARY": BINARY,
     "DATE": DATE,
     "TIMESTAMPTZ": TIMESTAMP,
     "TIMESTAMPLTZ": TIMESTAMP,

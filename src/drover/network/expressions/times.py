@@ -227,4 +227,3 @@ EXTRACTS: Final[Mapping[str, str]] = {  # EXTRACT(unit FROM x) and the function 
     "minute": "minute",
     "minutes": "minute",
 }
-__all__ = ["EXTRACTS", "INTERVAL_MICROS", "TIMES"]

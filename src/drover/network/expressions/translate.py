@@ -17,7 +17,7 @@ from drover.errors import ExpressionError
 from drover.network.expressions import check, clauses
 from drover.network.expressions.functions import BY_NAME, FUNCTIONS, REFUSED
 from drover.network.expressions.literals import INTEGER_RANGE, integer_literal, read_number
-from drover.network.expressions.tree import ONLY, UNTYPED, Column, Expression, Literal
+from drover.network.expressions.tree import UNTYPED, Column, Expression, Literal
 from drover.network.types import (
     BOOLEAN,
     DATE,
@@ -188,7 +188,7 @@ def flatten(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
 
 # Words such as "shift" and "is null" are rows too, but have a syntax of their own.
 CALLABLE: Final = {
-    name: row for name, row in BY_NAME.items() if (name.isidentifier() and not row.form) or name == "mod"
+    name: row for name, row in BY_NAME.items() if name.isidentifier() and (name in row.aliases or not row.form)
 }
 ALL_FUNCTIONS: Final = f"Known: {', '.join(sorted({*CALLABLE, 'nullif'}))}."
 SIDE_BY_SIDE: Final = ("two strings stand side by side", r"Write || between them, or \' for a quote in a string.")
@@ -227,4 +227,3 @@ HANDLERS: Final[Mapping[type[exp.Expr], Handler]] = {
     exp.Interval: refusal(*NO_INTERVAL),
     exp.Tuple: refusal(*NO_TUPLE),
 }
-__all__ = ["ONLY", "Columns", "Translator"]

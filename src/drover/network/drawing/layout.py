@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-from drover.network.ordering import Box, Graph, Pixels, neighbours, order
+from drover.network.drawing.ordering import Box, Graph, Pixels, neighbours, order
 
 Point: TypeAlias = tuple[Pixels, Pixels]
 

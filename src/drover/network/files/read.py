@@ -12,9 +12,9 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from drover.errors import Fault, nearest, nearest_name
 from drover.network.check import CLEAR, MOST_FAULTS, Unclear
-from drover.network.codecs import NAME, STREAM, STREAMS, ListOf, Reading, fault_at, is_blank, show
-from drover.network.document import MOST_NODES, Fields, Node, Scalar
-from drover.network.fields import KIND, KINDS, NETWORK, SOURCE, TABLE, VERSION, Field
+from drover.network.files.codecs import NAME, STREAM, STREAMS, ListOf, Reading, fault_at, is_blank, show
+from drover.network.files.document import MOST_NODES, Fields, Node, Scalar
+from drover.network.files.fields import KIND, KINDS, NETWORK, SOURCE, TABLE, VERSION, Field
 from drover.network.operators import OPERATORS, Operator, Table
 from drover.network.parts import Parts, Source
 from drover.network.schema import known

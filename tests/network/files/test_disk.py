@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from drover.errors import FileError
-from drover.network.disk import MOST_BYTES, read_text, write_text
+from drover.network.files.disk import MOST_BYTES, read_text, write_text
 
 
 def make_pipe(path: Path) -> None:

@@ -7,13 +7,13 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 
 from drover.network.build import Builder
+from drover.network.drawing.svg import svg
 from drover.network.files import load
 from drover.network.model import Network
-from drover.network.svg import svg
 from tests.strategies.networks import networks
 
 SVG = "{http://www.w3.org/2000/svg}"
-EVERY_KIND = load(Path(__file__).parents[1] / "golden" / "every_kind.yaml")
+EVERY_KIND = load(Path(__file__).parents[2] / "golden" / "every_kind.yaml")
 
 
 def titles(network: Network) -> list[str]:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from drover.network.fields import KINDS, SOURCE, TABLE, Field, reference
+from drover.network.files.fields import KINDS, SOURCE, TABLE, Field, reference
 from drover.network.operators import OPERATORS, Table
 from drover.network.parts import Source
 
-FORMAT = Path(__file__).parents[2] / "docs" / "format.md"
+FORMAT = Path(__file__).parents[3] / "docs" / "format.md"
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Final
 from xml.sax.saxutils import escape
 
-from drover.network.layout import Arrangement, Point, Wire, arrange
+from drover.network.drawing.layout import Arrangement, Point, Wire, arrange
+from drover.network.drawing.ordering import Box, Pixels
+from drover.network.drawing.shapes import LEGEND, PADDING, STYLE, outline
+from drover.network.drawing.summary import clean, count, describe_source, summary
 from drover.network.model import Network
 from drover.network.operators import Operator, Switch, Table, TableWrite
-from drover.network.ordering import Box, Pixels
-from drover.network.shapes import LEGEND, PADDING, STYLE, outline
-from drover.network.summary import clean, count, describe_source, summary
 
 LONGEST: Final = 44  # characters of a line in a box
 CHARACTER: Final[Pixels] = 7.3  # width of one, in a monospaced font of 12 px

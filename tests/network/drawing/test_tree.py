@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 
 from drover.network.build import Builder
+from drover.network.drawing.tree import ABOVE, ASCII, BELOW, tree
 from drover.network.model import Network
-from drover.network.tree import ABOVE, ASCII, BELOW, tree
 from tests.strategies.networks import networks
 
 

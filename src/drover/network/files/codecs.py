@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from drover.errors import ExpressionError, Fault, shorten
-from drover.network.document import Fields, Items, Node, Scalar
 from drover.network.durations import Micros, format_duration, parse_duration
+from drover.network.files.document import Fields, Items, Node, Scalar
 from drover.network.operators import Named, Pair, parse_key
 from drover.network.schema import Column
 from drover.network.types import STRING, parse_type

@@ -15,15 +15,15 @@ from typing import Final
 
 from drover.errors import Fault, FileError, NetworkError
 from drover.network.check import MOST_FAULTS, examine
-from drover.network.codecs import Plain
-from drover.network.disk import read_text, write_text
-from drover.network.document import Document, Fields, Items, Node, Scalar, file_fault, read_document
-from drover.network.emit import emit
-from drover.network.fields import KIND, KINDS, SOURCE, TABLE, VERSION, Field
+from drover.network.files.codecs import Plain
+from drover.network.files.disk import read_text, write_text
+from drover.network.files.document import Document, Fields, Items, Node, Scalar, file_fault, read_document
+from drover.network.files.emit import emit
+from drover.network.files.fields import KIND, KINDS, SOURCE, TABLE, VERSION, Field
+from drover.network.files.read import Draft, read_draft
 from drover.network.model import Network
 from drover.network.operators import Operator, Table
 from drover.network.parts import Source
-from drover.network.read import Draft, read_draft
 
 FIELD_DEPTH: Final = 3  # steps of a path such as operators.busy.where
 

@@ -5,8 +5,8 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from drover.network.document import Fields, Items, Node, Scalar, read_document
-from drover.network.emit import WIDTH, emit, quote
+from drover.network.files.document import Fields, Items, Node, Scalar, read_document
+from drover.network.files.emit import WIDTH, emit, quote
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.text(" :#,[]{}&*!|>'\"%@`~-?\\\n\t<=a1")
 PLAIN = st.recursive(

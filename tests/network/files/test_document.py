@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drover.network.document import DEEPEST, MOST_NODES, Fields, Items, Scalar, read_document
+from drover.network.files.document import DEEPEST, MOST_NODES, Fields, Items, Scalar, read_document
 
 
 def test_scalars_stay_text_and_know_their_lines() -> None:

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from drover.network.drawing.summary import clean, describe_source, summary
 from drover.network.model import Network
 from drover.network.operators import Operator, Switch
-from drover.network.summary import clean, describe_source, summary
 
 DEEPEST: Final = 16
 ABOVE: Final = "(shown above)"

@@ -6,8 +6,8 @@ from itertools import combinations, pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drover.network.layout import Arrangement, Wire, arrange
-from drover.network.ordering import Box
+from drover.network.drawing.layout import Arrangement, Wire, arrange
+from drover.network.drawing.ordering import Box
 
 
 @st.composite

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drover.network.ordering import Box, Pixels
+from drover.network.drawing.ordering import Box, Pixels
 
 PADDING: Final[Pixels] = 12
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from drover.errors import FileError
-from drover.network.document import BREAK, file_fault
+from drover.network.files.document import BREAK, file_fault
 
 MOST_BYTES: Final = 16 * 2**20
 KINDS: Final = (

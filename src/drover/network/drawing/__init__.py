@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drover.network.svg import svg
-from drover.network.tree import ASCII, LINES, Row, tree
+from drover.network.drawing.svg import svg
+from drover.network.drawing.tree import ASCII, LINES, Row, tree
 
 __all__ = ["ASCII", "LINES", "Row", "svg", "tree"]

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from drover.network import codecs
-from drover.network.codecs import Codec
+from drover.network.files import codecs
+from drover.network.files.codecs import Codec
 from drover.network.operators import OPERATORS
 
 VERSION: Final = "1"  # of the format
@@ -147,7 +147,7 @@ def reference() -> str:
 def _reference_lines() -> Iterator[str]:
     yield "# Network files"
     yield ""
-    yield "<!-- Made by drover.network.fields.reference; tests/network/test_fields.py says how to make it again. -->"
+    yield "<!-- Made by drover.network.files.fields.reference; tests/network/test_fields.py says how to make it again. -->"
     yield ""
     yield "A network file is YAML without anchors, aliases and tags. `drover check FILE` lists all its faults."
     yield "Where a list is expected, one item may stand without brackets. A length of time is a whole number and a unit"

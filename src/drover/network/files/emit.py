@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from drover.network.codecs import Plain
+from drover.network.files.codecs import Plain
 
 WIDTH: Final = 100
 # Neither an indicator in front, nor anything that ends a plain scalar or a line within.
