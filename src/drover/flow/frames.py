@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
+DRIVER: Final = 1_000_000  # the hop of what is meant for the driver; it passes every other hop untouched
 FRAME_BYTES: Final = 4 << 20  # a Spark row of more than a few MB strains every buffer it passes
 
 

@@ -54,7 +54,7 @@ class RunAggregate:
         result = self._give_out(state, clock)
         if clock.now is not None:
             for part in (PANES, *self.distinct):
-                state.evict(part, oldest_needed(self.operator, clock.now), PANE)
+                state.evict(part, oldest_needed(self.operator, clock.now))
         return {self.operator.name: result}
 
     def _take_in(self, rows: pl.DataFrame, state: UnitState, clock: Clock) -> None:

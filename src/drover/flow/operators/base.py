@@ -33,8 +33,9 @@ class Clock:
 class UnitState:
     """The live state of one operator: parts by name, and what this batch did to them.
 
-    A part is a table that only grows at its end and shrinks by time: `bound` is the least time of rows that are still
-    needed. `appended` and `replaced` are what must be written to the log.
+    A part either grows at its end and shrinks by time: then its first column is that time, in microseconds since 1970,
+    and its `bound` is the least time of rows that are still needed; or it is replaced as a whole. `appended` and
+    `replaced` are what must be written to the log.
     """
 
     parts: dict[str, pl.DataFrame] = field(default_factory=dict)
@@ -74,13 +75,14 @@ class UnitState:
         """Put fewer rows that say the same in place of a part's live rows; the log is not touched."""
         self.parts[part] = rows
 
-    def evict(self, part: str, bound: Micros, time: str) -> None:
-        """Forget the rows of a part whose `time` (int64 microseconds) is below `bound`."""
+    def evict(self, part: str, bound: Micros) -> None:
+        """Forget the rows of a part whose time is below `bound`."""
         if bound <= self.bounds.get(part, bound - 1):
             return
         self.bounds[part] = bound
         if part in self.parts:
-            self.parts[part] = self.parts[part].filter(pl.col(time) >= bound)
+            rows = self.parts[part]
+            self.parts[part] = rows.filter(pl.col(rows.columns[0]) >= bound)
 
 
 class Runner(Protocol):

@@ -46,8 +46,8 @@ class RunJoin:
         self.output = {name: polars_type(kind) for name, kind in network.streams[operator.name].types.items()}
         self.empty = {
             side: pl.DataFrame(
-                schema={f"{side}.{name}": polars_type(kind) for name, kind in schema.types.items()}
-                | {f"{side}.{TIME}": pl.Int64()}
+                schema={f"{side}.{TIME}": pl.Int64()}
+                | {f"{side}.{name}": polars_type(kind) for name, kind in schema.types.items()}
             )
             for side, schema in ((LEFT, left), (RIGHT, right))
         }
@@ -65,12 +65,11 @@ class RunJoin:
             state.append(side, new[side])
             if clock.now is not None:
                 # A later row of the other side is above `now`, so this row can still meet it if t + window > now.
-                state.evict(side, clock.now - self.windows[side] + 1, f"{side}.{TIME}")
+                state.evict(side, clock.now - self.windows[side] + 1)
         return {self.operator.name: pl.concat(pieces) if pieces else pl.DataFrame(schema=self.output)}
 
     def _enter(self, side: str, rows: pl.DataFrame, clock: Clock) -> pl.DataFrame:
-        micros = pl.col(self.times[side]).dt.epoch("us").alias(TIME)
-        rows = rows.with_columns(micros)
+        rows = rows.select(pl.col(self.times[side]).dt.epoch("us").alias(TIME), pl.all())
         if self.may_be_late[side] and clock.late is not None:
             rows = rows.filter(pl.col(TIME) > clock.late)
         return rows.rename({name: f"{side}.{name}" for name in rows.columns})

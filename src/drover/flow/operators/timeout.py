@@ -40,13 +40,13 @@ class RunTimeout:
     def run(self, inputs: Frames, state: UnitState, clock: Clock) -> dict[str, pl.DataFrame]:
         """Take in the batch's rows and give out the windows that close."""
         micros = pl.col(self.time).dt.epoch("us").alias(PANE)
-        rows = inputs[self.operator.input].select(*self.kept, micros)
+        rows = inputs[self.operator.input].select(micros, *self.kept)
         if self.may_be_late and clock.late is not None:
             rows = rows.filter(pl.col(PANE) > clock.late)
         state.append(ROWS, rows)
         result = self._give_out(state, clock)
         if clock.now is not None:
-            state.evict(ROWS, oldest_needed(self.operator, clock.now), PANE)
+            state.evict(ROWS, oldest_needed(self.operator, clock.now))
         return {self.operator.name: result}
 
     def _give_out(self, state: UnitState, clock: Clock) -> pl.DataFrame:

@@ -45,7 +45,7 @@ class RunUserDefined:
 
     def _with_state(self, rows: pl.DataFrame, state: UnitState, clock: Clock) -> pl.DataFrame:
         time = self.input.time or ""
-        rows = rows.with_columns(pl.col(time).dt.epoch("us").alias(MICROS))
+        rows = rows.select(pl.col(time).dt.epoch("us").alias(MICROS), pl.all())
         if self.may_be_late and clock.late is not None:
             rows = rows.filter(pl.col(MICROS) > clock.late)
         state.append(WAITING, rows)
@@ -54,7 +54,7 @@ class RunUserDefined:
             return pl.DataFrame(schema=self.output)
         rest = [name for name in self.input.names if name != time]
         ready = waiting.filter(pl.col(MICROS) <= clock.now).sort(time, *rest, nulls_last=False)
-        state.evict(WAITING, clock.now + 1, MICROS)
+        state.evict(WAITING, clock.now + 1)
         if not ready.height:
             return pl.DataFrame(schema=self.output)
         before = state.parts[BLOB]["state"][0] if BLOB in state.parts else None

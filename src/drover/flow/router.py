@@ -1,0 +1,51 @@
+"""The router: rows of sources, cut by stream and sent as frames to the nodes that read them.
+
+Rule 1: a row that does not fit its source's schema goes to the dead letters with the reason, never silently away.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import polars as pl
+
+from drover.flow.frames import DRIVER, Frame, pack
+from drover.flow.schedule import Place, Schedule
+from drover.network.durations import Micros
+from drover.network.model import Network
+
+LATEST: Final = "latest"  # port of the latest event times, by source
+DEAD: Final = "dead:"  # port of a source's dead letters begins with this; no stream's name has a colon
+REASON: Final = "drover reason"
+FIRST: Final[Micros] = -62_135_596_800_000_000  # 0001-01-01, where Spark's timestamps begin
+LAST: Final[Micros] = 253_402_300_799_999_999  # 9999-12-31
+
+
+def route(network: Network, schedule: Schedule, rows: Mapping[str, pl.DataFrame], origin: int) -> Iterator[Frame]:
+    """Yield the frames of a source partition; `origin` is its number, the same on every replay."""
+    latest: dict[str, Micros] = {}
+    for source in network.sources:
+        frame = rows.get(source.name)
+        if frame is None or not frame.height:
+            continue
+        if source.time is not None:
+            micros = pl.col(source.time).dt.epoch("us")
+            fits = micros.is_between(FIRST, LAST)
+            dead = frame.filter(fits.not_() | micros.is_null())
+            if dead.height:
+                reason = f"event time {source.time} is NULL or outside the years 1 to 9999"
+                yield from _to_driver(dead.with_columns(pl.lit(reason).alias(REASON)), f"{DEAD}{source.name}", origin)
+                frame = frame.filter(fits)
+            if frame.height:
+                latest[source.name] = int(frame.select(micros.max()).item())
+        if source.name in network.outputs:
+            yield from _to_driver(frame, source.name, origin)
+        yield from pack(frame, source.name, schedule.routes[source.name], origin)
+    if latest:
+        yield Frame(0, DRIVER, LATEST, origin, 0, pickle.dumps(latest))
+
+
+def _to_driver(frame: pl.DataFrame, port: str, origin: int) -> Iterator[Frame]:
+    yield from pack(frame, port, [Place(DRIVER, 0)], origin)

@@ -1,0 +1,178 @@
+"""What a worker process does for a node in one hop: load state, run the operators, write what changed.
+
+Rule 1: a worker may be any process and may run a place twice: what it keeps in memory is used only if it is for the very
+state that the batch starts from, and what it writes counts only if the driver commits it.
+Rule 2: no Spark here; frames go in, frames and one report come out.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from drover.flow.frames import DRIVER, Frame, pack
+from drover.flow.node import Failure, Sample, Task, run_place
+from drover.flow.operators import Clock, Runner, UnitState, Workshop, late_streams, make_runner
+from drover.flow.schedule import Place, Schedule
+from drover.flow.state.layout import STATE, state_name
+from drover.flow.state.segments import Delta, Segment, newest_of, read_parts, write_deltas
+from drover.flow.state.storage import join, open_root
+from drover.flow.state.versions import PartState, Version, advance, should_compact
+from drover.network.durations import Micros
+from drover.network.model import Network
+from drover.network.operators import Operator
+
+Saved = Mapping[str, PartState]  # the saved state of one operator, by part
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A network on its way to workers, which unpack it once and know it again by its fingerprint."""
+
+    fingerprint: str
+    pickled: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What all places of a batch have in common."""
+
+    batch: int
+    network: Packed
+    schedule: Schedule
+    clocks: Mapping[str, Clock]
+    saved: Mapping[str, Saved]  # by operator: the state that the batch starts from
+    root: str  # of the checkpoint, a path or URI
+    parked: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a place tells the driver."""
+
+    place: Place
+    samples: tuple[Sample, ...]
+    failures: tuple[Failure, ...]
+    segments: tuple[Segment, ...]
+    bounds: Mapping[tuple[str, str], Micros]
+
+
+@dataclass(slots=True)
+class Kept:
+    """A state in memory, and the saved state it is the live form of."""
+
+    saved: Saved
+    live: UnitState
+
+
+class Memory:
+    """What a worker process keeps between batches: compiled operators and live state."""
+
+    def __init__(self, cpu: Callable[[], float], spend: Callable[[float], None]) -> None:
+        self.cpu = cpu
+        self.spend = spend
+        self.networks: dict[str, tuple[Network, Workshop]] = {}
+        self.runners: dict[tuple[str, str], Runner] = {}
+        self.states: dict[tuple[str, str], Kept] = {}
+
+    def shop(self, packed: Packed) -> tuple[Network, Workshop]:
+        """Return the network, unpacked at most once."""
+        if packed.fingerprint not in self.networks:
+            network: Network = pickle.loads(packed.pickled)  # noqa: S301 - made by our own driver a moment ago
+            self.networks[packed.fingerprint] = (network, Workshop(network, self.spend, late_streams(network)))
+        return self.networks[packed.fingerprint]
+
+    def runner(self, packed: Packed, operator: Operator) -> Runner:
+        """Return the compiled operator, compiled at most once."""
+        key = (packed.fingerprint, operator.name)
+        if key not in self.runners:
+            self.runners[key] = make_runner(operator, self.shop(packed)[1])
+        return self.runners[key]
+
+    def state(self, assignment: Assignment, operator: str) -> UnitState:
+        """Return the live state that the batch starts from: what is in memory, if it is that, else what is saved."""
+        saved = assignment.saved.get(operator, {})
+        kept = self.states.pop((assignment.root, operator), None)
+        live = kept.live if kept is not None and kept.saved == saved else load_state(assignment.root, operator, saved)
+        live.begin()
+        return live
+
+
+def load_state(root: str, operator: str, saved: Saved) -> UnitState:
+    """Return the live form of a saved state."""
+    if not saved:
+        return UnitState()
+    fs, path = open_root(root)
+    tables = read_parts(fs, join(path, STATE), {(operator, part): one.segments for part, one in saved.items()})
+    state = UnitState(bounds={part: one.bound for part, one in saved.items() if one.bound is not None})
+    for (_, part), table in tables.items():
+        frame = pl.DataFrame(table)
+        bound = saved[part].bound
+        state.parts[part] = frame if bound is None else frame.filter(pl.col(frame.columns[0]) >= bound)
+    return state
+
+
+def deltas_of(operator: str, state: UnitState, saved: Saved) -> Iterator[Delta]:
+    """Yield what a batch did to the state of one operator; now and then all live rows, in place of many small deltas."""
+    for part, rows in state.appended.items():
+        live = state.parts[part]
+        before = saved.get(part, PartState())
+        whole = should_compact(before, int(rows.estimated_size()), int(live.estimated_size()))
+        table = (live if whole else rows).to_arrow()
+        yield Delta(operator, part, table, replace=whole, newest=newest_of(table, rows.columns[0]))
+    for part, rows in state.replaced.items():
+        yield Delta(operator, part, rows.to_arrow(), replace=True)
+
+
+def saved_after(batch: int, operator: str, saved: Saved, segments: Iterable[Segment], state: UnitState) -> Saved:
+    """Return the saved state of one operator once its segments are committed."""
+    mine = [segment for segment in segments if segment.unit == operator]
+    bounds = {(operator, part): bound for part, bound in state.bounds.items()}
+    return advance(Version(batch - 1, {operator: saved}), batch, mine, bounds).units.get(operator, {})
+
+
+def run_worker(
+    assignment: Assignment, place: Place, frames: Iterable[Frame], attempt: str, memory: Memory
+) -> tuple[list[Frame], Report]:
+    """Run one place: return the frames for later hops and the report for the driver."""
+    network, _ = memory.shop(assignment.network)
+    states: dict[str, UnitState] = {}
+
+    def state_of(operator: Operator) -> UnitState:
+        states[operator.name] = memory.state(assignment, operator.name) if operator.holds_state else UnitState()
+        return states[operator.name]
+
+    task = Task(network, assignment.schedule, place, assignment.clocks, assignment.parked)
+    outcome = run_place(task, frames, lambda one: memory.runner(assignment.network, one), state_of, memory.cpu)
+    segments = _save(assignment, place, states, attempt)
+    bounds: dict[tuple[str, str], Micros] = {}
+    for operator, state in states.items():
+        before = assignment.saved.get(operator, {})
+        for part, bound in state.bounds.items():
+            if bound != before.get(part, PartState()).bound:
+                bounds[operator, part] = bound
+        if state.parts or state.bounds:
+            after = saved_after(assignment.batch, operator, before, segments, state)
+            memory.states[assignment.root, operator] = Kept(after, state)
+    report = Report(place, tuple(outcome.samples), tuple(outcome.failures), segments, bounds)
+    return [*outcome.frames, *_results(place, outcome.results)], report
+
+
+def _save(assignment: Assignment, place: Place, states: Mapping[str, UnitState], attempt: str) -> tuple[Segment, ...]:
+    deltas = [
+        delta
+        for operator, state in states.items()
+        for delta in deltas_of(operator, state, assignment.saved.get(operator, {}))
+    ]
+    if not deltas:
+        return ()
+    fs, path = open_root(assignment.root)
+    return write_deltas(fs, join(path, STATE), state_name(assignment.batch, place.node, attempt), deltas)
+
+
+def _results(place: Place, results: Mapping[str, pl.DataFrame]) -> Iterator[Frame]:
+    for stream, rows in results.items():
+        yield from pack(rows, stream, [Place(DRIVER, place.node)], place.node)
