@@ -108,7 +108,7 @@ def _run_one(
         outcome.failures.append(Failure(operator.name, f"{type(error).__name__}: {error}"))
         state.restore()
         made = _nothing(task, operator)
-    shipped = _ship(task, operator, made, outcome)
+    shipped = _ship(task, made, outcome)
     outcome.samples.append(
         Sample(
             operator.name,
@@ -125,7 +125,7 @@ def _run_one(
     return made
 
 
-def _ship(task: Task, operator: Operator, made: Mapping[str, pl.DataFrame], outcome: Outcome) -> list[Frame]:
+def _ship(task: Task, made: Mapping[str, pl.DataFrame], outcome: Outcome) -> list[Frame]:
     """Add the frames and results that an operator's rows become."""
     shipped: list[Frame] = []
     for stream, rows in made.items():

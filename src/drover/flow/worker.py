@@ -1,7 +1,7 @@
 """What a worker process does for a node in one hop: load state, run the operators, write what changed.
 
-Rule 1: a worker may be any process and may run a place twice: what it keeps in memory is used only if it is for the very
-state that the batch starts from, and what it writes counts only if the driver commits it.
+Rule 1: a worker may be any process and may run a place twice: what it keeps in memory is used only if it is for the
+very state that the batch starts from, and what it writes counts only if the driver commits it.
 Rule 2: no Spark here; frames go in, frames and one report come out.
 """
 
@@ -81,7 +81,7 @@ class Memory:
     def shop(self, packed: Packed) -> tuple[Network, Workshop]:
         """Return the network, unpacked at most once."""
         if packed.fingerprint not in self.networks:
-            network: Network = pickle.loads(packed.pickled)  # noqa: S301 - made by our own driver a moment ago
+            network: Network = pickle.loads(packed.pickled)
             self.networks[packed.fingerprint] = (network, Workshop(network, self.spend, late_streams(network)))
         return self.networks[packed.fingerprint]
 
@@ -116,7 +116,7 @@ def load_state(root: str, operator: str, saved: Saved) -> UnitState:
 
 
 def deltas_of(operator: str, state: UnitState, saved: Saved) -> Iterator[Delta]:
-    """Yield what a batch did to the state of one operator; now and then all live rows, in place of many small deltas."""
+    """Yield what a batch did to the state of one operator; now and then all live rows, in place of many deltas."""
     for part, rows in state.appended.items():
         live = state.parts[part]
         before = saved.get(part, PartState())

@@ -108,13 +108,14 @@ def check_given(
         raise DroverError(f"table {missing[0]!r} has no rows given. Pass tables={{{missing[0]!r}: a DataFrame}}.")
     for source in network.sources:
         arrival = {} if batches is None else {batches: "int"}
-        _check_columns(f"source {source.name!r}", {**source.schema.types, **arrival}, inputs[source.name])
+        check_columns(f"source {source.name!r}", {**source.schema.types, **arrival}, inputs[source.name])
     for table in network.tables:
         if table.name in tables:
-            _check_columns(f"table {table.name!r}", table.schema.types, tables[table.name])
+            check_columns(f"table {table.name!r}", table.schema.types, tables[table.name])
 
 
-def _check_columns(what: str, types: Mapping[str, object], frame: DataFrame) -> None:
+def check_columns(what: str, types: Mapping[str, object], frame: DataFrame) -> None:
+    """Refuse a DataFrame that lacks a column, has it with another type, or reads timestamps in another zone."""
     zone = frame.sparkSession.conf.get("spark.sql.session.timeZone")
     if zone not in UTC_NAMES:
         raise DroverError(

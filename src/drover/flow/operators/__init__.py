@@ -53,9 +53,7 @@ RUNNERS: Final[Mapping[str, Callable[[Any, Workshop], Runner]]] = {  # Any: each
     Join.kind: lambda operator, shop: RunJoin(
         operator, shop.network, operator.left in shop.may_be_late, operator.right in shop.may_be_late
     ),
-    UserDefined.kind: lambda operator, shop: RunUserDefined(
-        operator, shop.network, operator.input in shop.may_be_late
-    ),
+    UserDefined.kind: lambda operator, shop: RunUserDefined(operator, shop.network, operator.input in shop.may_be_late),
     Synthetic.kind: lambda operator, shop: RunSynthetic(operator, shop.network, shop.spend),
 }
 

@@ -88,7 +88,9 @@ class RunAggregate:
         keys = [START, *self.groups]
         windows = tagged.group_by(keys, maintain_order=True).agg(self._merges())
         for part in self.distinct:
-            windows = windows.join(self._distinct(part, state, clock), on=keys, how="left", nulls_equal=True, maintain_order="left")
+            windows = windows.join(
+                self._distinct(part, state, clock), on=keys, how="left", nulls_equal=True, maintain_order="left"
+            )
         start = pl.col(START)
         computed = {
             **{name: partial.finish for name, partial in self.partials.items()},

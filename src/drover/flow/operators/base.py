@@ -52,7 +52,8 @@ class UnitState:
     def restore(self) -> None:
         """Forget what the batch has done so far."""
         self.appended, self.replaced = {}, {}
-        self.parts, self.bounds = (dict(saved) for saved in self._before)
+        parts, bounds = self._before
+        self.parts, self.bounds = dict(parts), dict(bounds)
 
     def bytes(self) -> int:
         """Return the size of the live rows in memory."""

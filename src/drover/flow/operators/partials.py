@@ -106,14 +106,20 @@ def _moments(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Pa
 def _first(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
     t, v = f"{prefix}t", f"{prefix}v"
     made = {t: time.min(), v: x.sort_by(time, x, nulls_last=False, maintain_order=True).get(0, null_on_oob=True)}
-    merged = {t: pl.col(t).min(), v: pl.col(v).sort_by(pl.col(t), pl.col(v), nulls_last=False, maintain_order=True).get(0, null_on_oob=True)}
+    merged = {
+        t: pl.col(t).min(),
+        v: pl.col(v).sort_by(pl.col(t), pl.col(v), nulls_last=False, maintain_order=True).get(0, null_on_oob=True),
+    }
     return Partial(made, merged, pl.col(v))
 
 
 def _last(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
     t, v = f"{prefix}t", f"{prefix}v"
     made = {t: time.max(), v: x.sort_by(time, x, nulls_last=False, maintain_order=True).get(-1, null_on_oob=True)}
-    merged = {t: pl.col(t).max(), v: pl.col(v).sort_by(pl.col(t), pl.col(v), nulls_last=False, maintain_order=True).get(-1, null_on_oob=True)}
+    merged = {
+        t: pl.col(t).max(),
+        v: pl.col(v).sort_by(pl.col(t), pl.col(v), nulls_last=False, maintain_order=True).get(-1, null_on_oob=True),
+    }
     return Partial(made, merged, pl.col(v))
 
 

@@ -58,9 +58,7 @@ class RunMap:
     def __init__(self, operator: Map, network: Network) -> None:
         self.operator = operator
         schema = network.streams[operator.input]
-        self.select = [
-            scalar(named.expression, schema).alias(named.name) for named in operator.full_select(schema)
-        ]
+        self.select = [scalar(named.expression, schema).alias(named.name) for named in operator.full_select(schema)]
         self.types = network.streams[operator.name].types
 
     def run(self, inputs: Frames, state: UnitState, clock: Clock) -> dict[str, pl.DataFrame]:

@@ -1,0 +1,64 @@
+"""One micro-batch as one Spark job: router, hops, and what comes back to the driver.
+
+Rule 1: nothing is decided here: the plan and the state that the batch starts from come in, results and what is to be
+committed go out; the same input gives the same output on every replay.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import polars as pl
+from pyspark.sql import DataFrame
+
+from drover.flow.frames import Frame, unpack
+from drover.flow.router import DEAD, LATEST
+from drover.flow.worker import Assignment, Report
+from drover.network.durations import Micros
+from drover.spark import tasks
+from drover.spark.tasks import FRAME_TYPE, REPORT, Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a micro-batch gave: rows per output, dead letters and latest event times per source, reports per place."""
+
+    rows: Mapping[str, pl.DataFrame]
+    dead: Mapping[str, pl.DataFrame]
+    latest: Mapping[str, Micros]
+    reports: tuple[Report, ...]
+    shipped_bytes: int = field(default=0)
+
+
+def run_batch(rows: DataFrame, shapes: Mapping[str, Shape], assignment: Assignment) -> Result:
+    """Run one micro-batch on Spark."""
+    schedule = assignment.schedule
+    frames = rows.mapInArrow(tasks.router(assignment, shapes), FRAME_TYPE)
+    for hop in range(schedule.hops):
+        frames = frames.repartitionById(schedule.nodes, "node").mapInArrow(tasks.node(assignment, hop), FRAME_TYPE)
+    context = rows.sparkSession.sparkContext
+    context.setJobDescription(
+        f"drover batch {assignment.batch}: {len(shapes)} sources, {schedule.nodes} nodes, {schedule.hops} hops"
+    )
+    collected = frames.toArrow()
+    return gather([Frame(*row) for row in zip(*(column.to_pylist() for column in collected.columns), strict=True)])
+
+
+def gather(frames: list[Frame]) -> Result:
+    """Return what the frames for the driver say."""
+    reports = tuple(pickle.loads(frame.payload) for frame in frames if frame.port == REPORT)
+    latest: dict[str, Micros] = {}
+    for frame in frames:
+        if frame.port == LATEST:
+            for source, micros in pickle.loads(frame.payload).items():
+                latest[source] = max(micros, latest.get(source, micros))
+    streams = unpack(frame for frame in frames if frame.port not in (REPORT, LATEST))
+    return Result(
+        {port: rows for port, rows in streams.items() if not port.startswith(DEAD)},
+        {port.removeprefix(DEAD): rows for port, rows in streams.items() if port.startswith(DEAD)},
+        latest,
+        tuple(sorted(reports, key=lambda report: report.place)),
+        sum(len(frame.payload) for frame in frames),
+    )

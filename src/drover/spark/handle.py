@@ -1,0 +1,95 @@
+"""The handle of a running network, shaped like Spark's StreamingQuery."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from drover.placement.plan import Plan
+from drover.spark.driver import Driver
+
+
+class Handle:
+    """A running network. Everything Spark's StreamingQuery tells and does, and the plan besides."""
+
+    def __init__(self, spark: SparkSession, query: StreamingQuery, driver: Driver, *, closes: bool) -> None:
+        self._spark = spark
+        self._query = query
+        self._driver = driver
+        self._closes = closes  # whether to close windows when the sources are drained
+        self._ended = threading.Event()
+
+    @property
+    def id(self) -> str:
+        """Spark's id of the query, the same after a restart from its checkpoint."""
+        return str(self._query.id)
+
+    @property
+    def isActive(self) -> bool:  # noqa: N802 - Spark's name
+        """Whether it is running."""
+        return bool(self._query.isActive)
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        """What it is doing now."""
+        return dict(self._query.status)
+
+    @property
+    def lastProgress(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
+        """What the last batch did: Spark's figures, and drover's under `drover`."""
+        if not self._driver.history:
+            return None
+        progress = self._query.lastProgress
+        return {**(progress or {}), "drover": self._driver.history[-1]}
+
+    @property
+    def recentProgress(self) -> list[dict[str, Any]]:  # noqa: N802 - Spark's name
+        """What the last batches did; drover's figures only."""
+        return list(self._driver.history)
+
+    @property
+    def plan(self) -> Plan:
+        """The plan from the next batch on."""
+        return self._driver.plan
+
+    def move(self, unit: str, node: int) -> Plan:
+        """Move a unit to a node, with its state, from the next batch on."""
+        self._driver.plan = self._driver.plan.move(unit, node)
+        return self._driver.plan
+
+    def scale(self, nodes: int) -> Plan:
+        """Go on with another number of nodes from the next batch on."""
+        self._driver.plan = self._driver.plan.scale(nodes)
+        return self._driver.plan
+
+    def processAllAvailable(self) -> None:  # noqa: N802 - Spark's name
+        """Wait until all rows that are there now are processed, and close the windows they allow to close."""
+        self._query.processAllAvailable()
+        self._driver.close_windows(self._spark)
+
+    def awaitTermination(self, timeout: int | None = None) -> bool:  # noqa: N802 - Spark's name
+        """Wait until it ends, by itself, by `stop` or by an error, which is raised here; at most `timeout` seconds."""
+        try:
+            ended = self._query.awaitTermination(timeout) if timeout is not None else self._query.awaitTermination()
+        except BaseException:
+            self._finish()
+            raise
+        if ended is False:
+            return False
+        if self._closes and not self._ended.is_set() and self._query.exception() is None:
+            self._driver.close_windows(self._spark)
+        self._finish()
+        return True
+
+    def stop(self) -> None:
+        """Stop it; a new run on the same checkpoint goes on where this one ends."""
+        self._query.stop()
+        self._finish()
+
+    def _finish(self) -> None:
+        self._ended.set()
+        self._driver.close()

@@ -1,0 +1,89 @@
+"""Starting a network: sources, sinks, plan and checkpoint together make a running query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from pyspark.sql import DataFrame
+
+from drover.errors import DroverError
+from drover.flow.state.storage import open_root
+from drover.network.model import Network
+from drover.placement.plan import Plan, by_hash, round_robin, units_of
+from drover.spark.driver import Driver
+from drover.spark.handle import Handle
+from drover.spark.sinks import Function, Sink
+from drover.spark.sources import read_sources
+
+PLANS: Final[Mapping[str, Callable[[Network, int], Plan]]] = {"round-robin": round_robin, "hash": by_hash}
+NODES: Final = 4
+
+AnySink = Sink | Callable[[DataFrame, int], object]
+
+
+def run(
+    network: Network,
+    sources: Mapping[str, DataFrame],
+    sinks: Mapping[str, AnySink | Sequence[AnySink]],
+    *,
+    checkpoint: str,
+    nodes: int = NODES,
+    plan: str | Plan = "round-robin",
+    trigger: Mapping[str, Any] | None = None,  # Any: the arguments of Spark's own `trigger`
+    stop_on_failure: bool = False,
+    dead_letters: AnySink | None = None,
+) -> Handle:
+    """Start a network and return its handle.
+
+    `sources` has a streaming DataFrame per source, `sinks` one sink or several per output: a sink of `drover.sinks`, or
+    a function of a DataFrame and a batch number, as for `foreachBatch`. `checkpoint` is a directory (path or URI) that
+    belongs to this network alone; starting again on it goes on where the last run ended. `nodes` and `plan`
+    ("round-robin", "hash", or a Plan) hold for a new checkpoint; an old one goes on with its own plan. `trigger` takes
+    the arguments of Spark's `trigger`, such as {"processingTime": "1 second"} or {"availableNow": True}.
+    """
+    delivered = _sinks(network, sinks)
+    reading = read_sources(network, sources)
+    spark = reading.frame.sparkSession
+    driver = Driver(
+        network, reading, delivered, checkpoint, _plan(network, plan, nodes), stop_on_failure,
+        None if dead_letters is None else _sink(dead_letters),
+    )  # fmt: skip
+    driver.open()
+    try:
+        writer = reading.frame.writeStream.queryName(network.name).foreachBatch(driver.process)
+        writer = writer.option("checkpointLocation", f"{open_root(checkpoint)[1]}/spark")
+        query = (writer.trigger(**trigger) if trigger else writer).start()
+    except BaseException:
+        driver.close()
+        raise
+    return Handle(spark, query, driver, closes=bool(trigger and (trigger.get("availableNow") or trigger.get("once"))))
+
+
+def _plan(network: Network, plan: str | Plan, nodes: int) -> Plan:
+    if isinstance(plan, Plan):
+        if set(plan.node_of) != set(units_of(network)):
+            raise DroverError(
+                f"the plan places {sorted(plan.node_of)}, but the units are {sorted(units_of(network))}. "
+                "Place every unit of the network, and nothing else."
+            )
+        return plan
+    if plan not in PLANS:
+        raise DroverError(f"plan is {plan!r}, but must be a Plan or one of {', '.join(PLANS)}. Choose one.")
+    return PLANS[plan](network, nodes)
+
+
+def _sink(given: AnySink) -> Sink:
+    return given if hasattr(given, "write") else Function(given)
+
+
+def _sinks(network: Network, sinks: Mapping[str, AnySink | Sequence[AnySink]]) -> dict[str, tuple[Sink, ...]]:
+    if strangers := sorted(set(sinks) - set(network.outputs)):
+        raise DroverError(
+            f"there is a sink for {strangers[0]!r}, but the outputs of {network.name!r} are "
+            f"{', '.join(network.outputs)}. Name one of these, or add it to the outputs."
+        )
+    return {
+        stream: tuple(_sink(one) for one in (given if isinstance(given, Sequence) else (given,)))
+        for stream, given in sinks.items()
+    }

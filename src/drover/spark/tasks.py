@@ -1,0 +1,122 @@
+"""The Python functions that Spark runs in its workers: the router, and a node's place in a hop.
+
+Rule 1: thin shells: rows in, frames out; everything that decides anything is in `flow`.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+import polars as pl
+import pyarrow as pa
+from pyspark import TaskContext
+
+from drover.flow.frames import DRIVER, Frame
+from drover.flow.router import route
+from drover.flow.schedule import Place
+from drover.flow.worker import Assignment, Memory, run_worker
+
+REPORT: Final = ""  # port of a place's report; no stream has this name
+SOURCE: Final = "drover source"  # column with the source of a row
+FRAME_TYPE: Final = "node int, hop int, port string, origin int, serial int, payload binary"
+FRAME_SCHEMA: Final = pa.schema(
+    [
+        ("node", pa.int32()),
+        ("hop", pa.int32()),
+        ("port", pa.string()),
+        ("origin", pa.int32()),
+        ("serial", pa.int32()),
+        ("payload", pa.binary()),
+    ]
+)
+ROUTED_BYTES: Final = 64 << 20  # rows that the router gathers before it sends frames
+
+Shape = Mapping[str, str]  # column of the source -> column of the union of all sources
+Batches = Iterator[pa.RecordBatch]
+
+
+def burn(seconds: float) -> None:
+    """Keep the processor busy for so many seconds of CPU time."""
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+# One per worker process; workers are reused from batch to batch, but not pinned to a node.
+MEMORY: Final = Memory(time.process_time, burn)
+
+
+def router(assignment: Assignment, shapes: Mapping[str, Shape]) -> Callable[[Batches], Batches]:
+    """Return the function that turns source rows into frames."""
+
+    def run(batches: Batches) -> Batches:
+        network, _ = MEMORY.shop(assignment.network)
+        origin = _partition()
+        for number, rows in enumerate(_gathered(batches)):
+            for source, shape in shapes.items():
+                mine = rows.filter(pl.col(SOURCE) == source).select(
+                    pl.col(column).alias(name) for name, column in shape.items()
+                )
+                # Each gathering is an origin of its own, so that serial numbers never repeat.
+                yield from _rows(list(route(network, assignment.schedule, {source: mine}, origin + number * 10_000)))
+
+    return run
+
+
+def node(assignment: Assignment, hop: int) -> Callable[[Batches], Batches]:
+    """Return the function that runs one hop of a node."""
+
+    def run(batches: Batches) -> Batches:
+        place = Place(hop, _partition())
+        frames = [
+            Frame(*row) for batch in batches for row in zip(*(column.to_pylist() for column in batch), strict=True)
+        ]
+        attempt = f"{hop}-{uuid.uuid4().hex[:12]}"
+        sent, report = run_worker(assignment, place, frames, attempt, MEMORY)
+        if report.samples:
+            sent.append(Frame(place.node, DRIVER, REPORT, hop * 10_000 + place.node, 0, pickle.dumps(report)))
+        yield from _rows(sent)
+
+    return run
+
+
+def _partition() -> int:
+    context = TaskContext.get()
+    assert context is not None, "this runs inside a Spark task"
+    return context.partitionId()
+
+
+def _gathered(batches: Batches) -> Iterator[pl.DataFrame]:
+    """Yield the rows in large pieces: few frames cost less than many."""
+    waiting: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        waiting.append(batch)
+        size += batch.nbytes
+        if size > ROUTED_BYTES:
+            yield pl.DataFrame(pa.Table.from_batches(waiting))
+            waiting, size = [], 0
+    if waiting:
+        yield pl.DataFrame(pa.Table.from_batches(waiting))
+
+
+def _rows(frames: list[Frame]) -> Batches:
+    """Yield frames as Arrow rows, a few MB at a time."""
+    start, size = 0, 0
+    for index, frame in enumerate(frames):
+        size += len(frame.payload)
+        if size > ROUTED_BYTES:
+            yield _batch(frames[start : index + 1])
+            start, size = index + 1, 0
+    if start < len(frames):
+        yield _batch(frames[start:])
+
+
+def _batch(frames: list[Frame]) -> pa.RecordBatch:
+    columns = zip(*frames, strict=True)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, FRAME_SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=FRAME_SCHEMA)
