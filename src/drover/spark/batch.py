@@ -17,8 +17,7 @@ from drover.flow.frames import Frame, unpack
 from drover.flow.router import DEAD, LATEST
 from drover.flow.worker import Assignment, Report
 from drover.network.durations import Micros
-from drover.spark import tasks
-from drover.spark.tasks import FRAME_TYPE, REPORT, Shape
+from drover.spark.tasks import FRAME_TYPE, REPORT, NodeTask, RouterTask, Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +34,9 @@ class Result:
 def run_batch(rows: DataFrame, shapes: Mapping[str, Shape], assignment: Assignment) -> Result:
     """Run one micro-batch on Spark."""
     schedule = assignment.schedule
-    frames = rows.mapInArrow(tasks.router(assignment, shapes), FRAME_TYPE)
+    frames = rows.mapInArrow(RouterTask(assignment, shapes), FRAME_TYPE)
     for hop in range(schedule.hops):
-        frames = frames.repartitionById(schedule.nodes, "node").mapInArrow(tasks.node(assignment, hop), FRAME_TYPE)
+        frames = frames.repartitionById(schedule.nodes, "node").mapInArrow(NodeTask(assignment, hop), FRAME_TYPE)
     context = rows.sparkSession.sparkContext
     context.setJobDescription(
         f"drover batch {assignment.batch}: {len(shapes)} sources, {schedule.nodes} nodes, {schedule.hops} hops"

@@ -8,7 +8,8 @@ from __future__ import annotations
 import pickle
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import polars as pl
@@ -50,38 +51,46 @@ def burn(seconds: float) -> None:
 MEMORY: Final = Memory(time.process_time, burn)
 
 
-def router(assignment: Assignment, shapes: Mapping[str, Shape]) -> Callable[[Batches], Batches]:
-    """Return the function that turns source rows into frames."""
+# Classes, not closures: Spark pickles a closure together with the globals it uses, so that every task would get a
+# MEMORY of its own, empty each time. A class of an importable module is pickled by name.
+@dataclass(frozen=True, slots=True)
+class RouterTask:
+    """Turns source rows into frames."""
 
-    def run(batches: Batches) -> Batches:
-        network, _ = MEMORY.shop(assignment.network)
+    assignment: Assignment
+    shapes: Mapping[str, Shape]
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Yield the frames of one partition of the sources."""
+        network, _ = MEMORY.shop(self.assignment.network)
         origin = _partition()
         for number, rows in enumerate(_gathered(batches)):
-            for source, shape in shapes.items():
+            for source, shape in self.shapes.items():
                 mine = rows.filter(pl.col(SOURCE) == source).select(
                     pl.col(column).alias(name) for name, column in shape.items()
                 )
                 # Each gathering is an origin of its own, so that serial numbers never repeat.
-                yield from _rows(list(route(network, assignment.schedule, {source: mine}, origin + number * 10_000)))
+                frames = route(network, self.assignment.schedule, {source: mine}, origin + number * 10_000)
+                yield from _rows(list(frames))
 
-    return run
 
+@dataclass(frozen=True, slots=True)
+class NodeTask:
+    """Runs one hop of a node: its number is that of the partition."""
 
-def node(assignment: Assignment, hop: int) -> Callable[[Batches], Batches]:
-    """Return the function that runs one hop of a node."""
+    assignment: Assignment
+    hop: int
 
-    def run(batches: Batches) -> Batches:
-        place = Place(hop, _partition())
-        frames = [
-            Frame(*row) for batch in batches for row in zip(*(column.to_pylist() for column in batch), strict=True)
-        ]
-        attempt = f"{hop}-{uuid.uuid4().hex[:12]}"
-        sent, report = run_worker(assignment, place, frames, attempt, MEMORY)
+    def __call__(self, batches: Batches) -> Batches:
+        """Yield the frames for later hops and for the driver."""
+        place = Place(self.hop, _partition())
+        columns = [[column.to_pylist() for column in batch] for batch in batches]
+        frames = [Frame(*row) for batch in columns for row in zip(*batch, strict=True)]
+        attempt = f"{self.hop}-{uuid.uuid4().hex[:12]}"
+        sent, report = run_worker(self.assignment, place, frames, attempt, MEMORY)
         if report.samples:
-            sent.append(Frame(place.node, DRIVER, REPORT, hop * 10_000 + place.node, 0, pickle.dumps(report)))
+            sent.append(Frame(place.node, DRIVER, REPORT, self.hop * 10_000 + place.node, 0, pickle.dumps(report)))
         yield from _rows(sent)
-
-    return run
 
 
 def _partition() -> int:

@@ -1,0 +1,17 @@
+"""What Spark runs in its workers."""
+
+from __future__ import annotations
+
+from pyspark import cloudpickle
+
+from drover.flow.schedule import Schedule
+from drover.flow.worker import Assignment, Packed
+from drover.spark import tasks
+
+
+def test_every_task_of_a_worker_finds_the_same_memory() -> None:
+    assignment = Assignment(0, Packed("f", b""), Schedule(1, 1, {}, {}, {}), {}, {}, "root")
+    for task in (tasks.RouterTask(assignment, {}), tasks.NodeTask(assignment, 0)):
+        arrived = cloudpickle.loads(cloudpickle.dumps(task))
+        assert arrived == task
+        assert arrived.__call__.__globals__["MEMORY"] is tasks.MEMORY
