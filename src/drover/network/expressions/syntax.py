@@ -119,7 +119,7 @@ INSTEAD: Final = {
     "ilike": "Write lower(x) LIKE 'pattern'.",
     "collate": "Leave COLLATE out.",
 }
-ESCAPES: Final = re.compile(r"\\(?!u[0-9A-Fa-f]{4}|[\\'\"ntr%_])", re.S)
+ESCAPES: Final = re.compile(r"\\(?!u[0-9A-Fa-f]{4}|[\\'\"ntr%_])", re.DOTALL)
 
 
 class ExpressionDialect(Spark):
@@ -128,7 +128,7 @@ class ExpressionDialect(Spark):
     class Parser(SparkParser):
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
-            name: SparkParser.FUNCTION_PARSERS[name] for name in ("CAST", "TRY_CAST", "EXTRACT", "POSITION")
+            _name: SparkParser.FUNCTION_PARSERS[_name] for _name in ("CAST", "TRY_CAST", "EXTRACT", "POSITION")
         }
         NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
         NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {"CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
@@ -152,16 +152,16 @@ def read(text: str) -> exp.Expr:
         raise ExpressionError(text, f"an expression has at most {MAX_TEXT} characters", "Split it over two operators.")
     try:
         text.encode()
-        tokens = [plain(token, before, after, text) for before, token, after in neighbours(tokenize(text))]
-        check_nesting(tokens, text)
+        tokens = [_plain(token, before, after, text) for before, token, after in _neighbours(_tokenize(text))]
+        _check_nesting(tokens, text)
         with deep_stack():
             found = ExpressionDialect().parser().parse_into(exp.Condition, tokens, text)
     except RecursionError:
-        raise too_deep(text) from None
+        raise _too_deep(text) from None
     except (SqlglotError, ValueError, IndexError, AttributeError, TypeError, KeyError) as error:
         raise ExpressionError(
             text,
-            f"this is no SQL expression ({reason(error)})",
+            f"this is no SQL expression ({_reason(error)})",
             "Look there for a missing operator, comma or parenthesis.",
         ) from None
     if len(found) != 1 or not isinstance(found[0], exp.Expr):
@@ -169,7 +169,7 @@ def read(text: str) -> exp.Expr:
     return found[0]
 
 
-def tokenize(text: str) -> Sequence[Token]:
+def _tokenize(text: str) -> Sequence[Token]:
     """Return the words and signs of `text`."""
     tokens = ExpressionDialect().tokenize(text)
     if not tokens:
@@ -177,11 +177,11 @@ def tokenize(text: str) -> Sequence[Token]:
     return tokens
 
 
-def neighbours(tokens: Sequence[Token]) -> list[tuple[Token | None, Token, Token | None]]:
+def _neighbours(tokens: Sequence[Token]) -> list[tuple[Token | None, Token, Token | None]]:
     return list(zip([None, *tokens[:-1]], tokens, [*tokens[1:], None], strict=True))
 
 
-def plain(token: Token, before: Token | None, after: Token | None, text: str) -> Token:
+def _plain(token: Token, before: Token | None, after: Token | None, text: str) -> Token:
     """Return the token, as a mere name unless SYNTAX gives it a meaning here."""
     kind, word = token.token_type.name, token.text
     if token.comments:
@@ -192,41 +192,41 @@ def plain(token: Token, before: Token | None, after: Token | None, text: str) ->
     if (
         kind not in ("STRING", "IDENTIFIER")
         and (rule := FORBIDDEN.get(word.lower()))
-        and is_keyword(word, before, after)
+        and _is_keyword(word, before, after)
     ):
         raise ExpressionError(text, rule, INSTEAD[word.lower()])
-    if follows_as(before) and kind not in TYPES:
+    if _follows_as(before) and kind not in TYPES:
         raise ExpressionError(text, f"{word!r} is no type to cast to", f"Known: {', '.join(KNOWN_TYPES)}.")
-    if kind in TYPES and is_type(before, after):
+    if kind in TYPES and _is_type(before, after):
         return token
     if kind == "INTERVAL" and (after is None or after.token_type.name not in ("STRING", "NUMBER", "DASH")):
-        return name(token)
+        return _name(token)
     if kind in SYNTAX:
         return token
     if re.fullmatch(r"\w+", word) and text[token.start : token.end + 1] == word:  # not x'00', whose word is 00
-        return name(token)
+        return _name(token)
     raise ExpressionError(text, f"{word!r} has no meaning in an expression", "Put names into `backticks`.")
 
 
-def is_keyword(word: str, before: Token | None, after: Token | None) -> bool:
+def _is_keyword(word: str, before: Token | None, after: Token | None) -> bool:
     """Whether a word of FORBIDDEN is meant as such: not after a dot, and not the only word."""
     return after is not None and (before is None or before.token_type != TokenType.DOT)
 
 
-def is_type(before: Token | None, after: Token | None) -> bool:
+def _is_type(before: Token | None, after: Token | None) -> bool:
     """Whether a type's name is meant as a type: after AS or ::, or before a string, as in DATE '2024-02-29'."""
-    return follows_as(before) or (after is not None and after.token_type == TokenType.STRING)
+    return _follows_as(before) or (after is not None and after.token_type == TokenType.STRING)
 
 
-def follows_as(before: Token | None) -> bool:
+def _follows_as(before: Token | None) -> bool:
     return before is not None and before.token_type in (TokenType.ALIAS, TokenType.DCOLON)
 
 
-def name(token: Token) -> Token:
+def _name(token: Token) -> Token:
     return Token(TokenType.VAR, token.text, token.line, token.col, token.start, token.end, [])
 
 
-def check_nesting(tokens: Sequence[Token], text: str) -> None:
+def _check_nesting(tokens: Sequence[Token], text: str) -> None:
     """Refuse deep nesting before the parser, which is recursive, meets it."""
     depth = prefixes = 0
     for token in tokens:
@@ -237,15 +237,15 @@ def check_nesting(tokens: Sequence[Token], text: str) -> None:
             depth -= 1
         prefixes = prefixes + 1 if kind in PREFIXES else 0
         if depth > MAX_NESTING or prefixes > MAX_NESTING:
-            raise too_deep(text)
+            raise _too_deep(text)
 
 
-def too_deep(text: str) -> ExpressionError:
+def _too_deep(text: str) -> ExpressionError:
     rule = f"an expression nests at most {MAX_NESTING} levels"
     return ExpressionError(text, rule, "Compute a part of it in an operator before this one.")
 
 
-def reason(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     """Return in a few words what the parser stumbled over."""
     faults = error.errors if isinstance(error, ParseError) else []
     if not faults:
