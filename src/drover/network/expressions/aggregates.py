@@ -144,7 +144,11 @@ def parse_aggregate(text: str, columns: Mapping[str, DataType]) -> Aggregate:
         return _count_rows(name, text)
     if isinstance(inner, exp.Distinct):
         if name != "count" or len(inner.expressions) != 1:
-            raise ExpressionError(text, "DISTINCT goes with count and one argument", "Write count(DISTINCT x).")
+            raise ExpressionError(
+                text,
+                "DISTINCT goes with count and one argument",
+                "Write count(DISTINCT x), or `distinct` for a column of this name.",
+            )
         name, inner = "count distinct", inner.expressions[0]
     return _check_argument(name, translate_node(inner, text, {ONLY: columns}), text)
 

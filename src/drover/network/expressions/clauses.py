@@ -151,7 +151,7 @@ def extract(walk: Translator, node: exp.Expr) -> Expression:
 
 
 def position(walk: Translator, node: exp.Expr) -> Expression:
-    """Return position(part IN text) as a call of locate."""
+    """Return the place of a part in a text, written with IN."""
     if node.args.get("position") or node.args.get("occurrence"):
         raise walk.refuse("position takes two arguments", "Write position(part IN text).")
     return walk.named("locate", node.args.get("substr"), node.this)

@@ -6,18 +6,18 @@ differently, parentheses are demanded, so that a text never means something else
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from sqlglot import exp
 
-from drover.errors import ExpressionError
+from drover.errors import ExpressionError, nearest
 from drover.network.expressions import check, clauses
 from drover.network.expressions.functions import BY_NAME, FUNCTIONS, REFUSED
 from drover.network.expressions.literals import INTEGER_RANGE, integer_literal, read_number
 from drover.network.expressions.tree import UNTYPED, Column, Expression, Literal
+from drover.network.expressions.words import FORBIDDEN
 from drover.network.types import (
     BOOLEAN,
     DATE,
@@ -77,7 +77,7 @@ class Translator:
             return self._unary(node)
         handler = HANDLERS.get(kind)
         if handler is None:
-            raise self.refuse(f"{kind.__name__} is not part of drover's expressions", ALL_FUNCTIONS)
+            raise self.refuse("a part of it is not known to drover", SEE_ALL)
         return handler(self, node)
 
     def refuse(self, rule: str, way_out: str) -> ExpressionError:
@@ -145,17 +145,26 @@ class Translator:
         if name.lower() in REFUSED:
             why, way_out = REFUSED[name.lower()]
             return self.refuse(f"{name} is refused: {why}", way_out)
+        if name.lower() in FORBIDDEN:
+            return self.refuse(*FORBIDDEN[name.lower()])
         shown = {
             (f"{side}.{column}" if side else column): column
             for side in (sides or self.columns)
             for column in self.columns[side]
         }
-        near = difflib.get_close_matches(name, shown.values(), n=1)
-        hint = f"Did you mean {near[0]}? " if near else ""
+        hint = nearest(name, shown.values())
         return self.refuse(f"there is no column {name!r}", f"{hint}Known: {', '.join(shown) or 'none'}.")
 
     def _literal(self, node: exp.Expr) -> Expression:
         return Literal(STRING, node.name) if node.args.get("is_string") else read_number(node.name)
+
+    def _word(self, literal: Literal, word: str) -> Expression:
+        """Return what TRUE, FALSE or NULL stands for, unless a column of this name may have been meant."""
+        if any(name.lower() == word.lower() for columns in self.columns.values() for name in columns):
+            rule = f"it is unclear whether {word.upper()} is the column of this name"
+            other = "CAST('' AS BOOLEAN)" if literal.value is None else f"CAST('{word.lower()}' AS BOOLEAN)"
+            raise self.refuse(rule, f"Put the column into `backticks`; for the constant write {other}.")
+        return literal
 
     def _function(self, node: exp.Expr) -> Expression:
         name = node.this.lower() if isinstance(node.this, str) else ""
@@ -166,9 +175,11 @@ class Translator:
         if name == "nullif" and len(arguments) == 2:
             same = self.call("=", *arguments)
             return self.call("case", same, Literal(UNTYPED, None), arguments[0])
+        if name in FORBIDDEN:
+            raise self.refuse(*FORBIDDEN[name])
         if name not in CALLABLE:
-            near = difflib.get_close_matches(name, CALLABLE, n=1)
-            raise self.refuse(f"there is no function {name!r}", f"Did you mean {near[0]}?" if near else ALL_FUNCTIONS)
+            hint = nearest(name, CALLABLE)
+            raise self.refuse(f"there is no function {name!r}", f"{hint}{SEE_ALL}")
         return check.apply(CALLABLE[name], arguments, self.text)
 
 
@@ -193,9 +204,11 @@ def _flatten(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
 CALLABLE: Final = {
     name: row for name, row in BY_NAME.items() if name.isidentifier() and (name in row.aliases or not row.form)
 }
-ALL_FUNCTIONS: Final = f"Known: {', '.join(sorted({*CALLABLE, 'nullif'}))}."
+SEE_ALL: Final = "See docs/expressions.md for all there is."
 SIDE_BY_SIDE: Final = ("two strings stand side by side", r"Write || between them, or \' for a quote in a string.")
 NO_INTERVAL: Final = ("an interval is only added to a timestamp", "Write for example t + INTERVAL '5' MINUTE.")
+NO_STAR: Final = ("* stands for a row only in count(*)", "Name a column.")
+NO_DISTINCT: Final = ("DISTINCT goes with count", "Leave it out, or put a column of this name into `backticks`.")
 NO_TUPLE: Final = ("a list of values is no value", "Remove the parentheses or the comma.")
 
 
@@ -212,8 +225,8 @@ Handler = Callable[[Translator, exp.Expr], Expression]
 HANDLERS: Final[Mapping[type[exp.Expr], Handler]] = {
     exp.Column: Translator._column,
     exp.Literal: Translator._literal,
-    exp.Boolean: lambda _, node: Literal(BOOLEAN, bool(node.this)),
-    exp.Null: lambda _, __: Literal(UNTYPED, None),
+    exp.Boolean: lambda t, node: t._word(Literal(BOOLEAN, bool(node.this)), str(node.this)),
+    exp.Null: lambda t, _: t._word(Literal(UNTYPED, None), "null"),
     exp.Paren: lambda t, node: t.translate(node.this),
     exp.Is: clauses.is_,
     exp.Between: clauses.between,
@@ -229,4 +242,6 @@ HANDLERS: Final[Mapping[type[exp.Expr], Handler]] = {
     exp.Concat: _refusal(*SIDE_BY_SIDE),
     exp.Interval: _refusal(*NO_INTERVAL),
     exp.Tuple: _refusal(*NO_TUPLE),
+    exp.Star: _refusal(*NO_STAR),
+    exp.Distinct: _refusal(*NO_DISTINCT),
 }
