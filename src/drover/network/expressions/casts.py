@@ -186,5 +186,5 @@ def refuse_cast(source: DataType, target: DataType, text: str) -> ExpressionErro
     elif source.name == "decimal" and target == FLOAT:
         why, way_out = "decimals go to double or whole numbers only", "Cast to double, then to float."
     else:
-        why, way_out = f"there is no cast from {source} to {target}", "Cast through another type, or leave it out."
+        why, way_out = "there is no such cast", "Cast through another type, or see docs/expressions.md for all casts."
     return ExpressionError(text, f"{source} cannot be cast to {target}: {why}", way_out)

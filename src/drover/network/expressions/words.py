@@ -36,6 +36,8 @@ QUOTED: Final = frozenset({"STRING", "IDENTIFIER"})  # their text is not what wa
 ENDS_A_VALUE: Final = VALUES | TYPES | {"R_PAREN", "END"}
 STARTS_A_VALUE: Final = QUOTED | {"NUMBER", "L_PAREN", "PLUS", "DASH", "TILDE"}  # and words do
 AMBIGUOUS: Final = AFTER_A_VALUE | {"PLUS", "DASH", "NOT"}  # after a name they go on, elsewhere they begin a value
+RESERVED: Final = ("and", "between", "case", "distinct", "else", "in", "is", "like", "not", "or", "then", "when")
+CONSTANTS: Final = ("false", "null", "true")
 BACKTICKS: Final = "If it is the name of a column, put it into `backticks`."
 
 NO_REGEX: Final = "Write LIKE, contains, startswith or instr."
