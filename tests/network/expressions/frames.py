@@ -9,7 +9,7 @@ import datetime as dt
 import decimal
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import polars as pl
@@ -65,30 +65,55 @@ def random_value(data_type: DataType, chance: random.Random) -> Any:
     """Return a value that the type can hold, often an awkward one."""
     if chance.random() < 0.15:
         return None
-    if data_type.is_integer:
-        edge = 2 ** (BITS[data_type] - 1)
-        near = [0, 1, -1, 2, 3, 7, -7, 10, edge - 1, -edge, edge // 2, -edge + 1, chance.randrange(-edge, edge)]
-        return chance.choice(near)
-    if data_type == DOUBLE:
-        return chance.choice([*DOUBLES, chance.uniform(-1e4, 1e4), chance.uniform(-1e19, 1e19), chance.randrange(9)])
-    if data_type == FLOAT:
-        value = chance.choice([*DOUBLES, chance.uniform(-1e4, 1e4), 16777217.0, 3e38])
-        return value if math.isnan(value) or abs(value) < 3.4e38 or math.isinf(value) else 1.5
-    if data_type == STRING:
-        return chance.choice(STRINGS) if chance.random() < 0.8 else "".join(chance.choices("aAbB ,é😀Σ%_\\1", k=5))
-    if data_type == BOOLEAN:
-        return chance.random() < 0.5
-    if data_type == BINARY:
-        return chance.choice([b"", b"a", b"\x00\xff", b"\xf0"])
-    if data_type.name == "decimal":
-        edge = 10**data_type.precision - 1
-        whole = chance.choice([0, 1, -1, 50, -50, 150, 199, -199, edge, -edge, chance.randrange(-edge, edge)])
-        with decimal.localcontext(prec=50):
-            return decimal.Decimal(whole).scaleb(-data_type.scale)
-    day = chance.choice([*map(dt.date.fromisoformat, DAYS), dt.date.fromordinal(chance.randrange(1, 3652060))])
-    if data_type == DATE:
-        return day
-    return dt.datetime.combine(day, dt.time.fromisoformat(chance.choice(CLOCKS)))
+    return MAKERS[data_type.name](data_type, chance)
+
+
+def random_integer(data_type: DataType, chance: random.Random) -> int:
+    edge: int = 2 ** (BITS[data_type] - 1)
+    near = [0, 1, -1, 2, 3, 7, -7, 10, edge - 1, -edge, edge // 2, -edge + 1, chance.randrange(-edge, edge)]
+    return chance.choice(near)
+
+
+def random_double(_: DataType, chance: random.Random) -> float:
+    return chance.choice([*DOUBLES, chance.uniform(-1e4, 1e4), chance.uniform(-1e19, 1e19), chance.randrange(9)])
+
+
+def random_float(_: DataType, chance: random.Random) -> float:
+    value = chance.choice([*DOUBLES, chance.uniform(-1e4, 1e4), 16777217.0, 3e38])
+    return value if math.isnan(value) or abs(value) < 3.4e38 or math.isinf(value) else 1.5
+
+
+def random_string(_: DataType, chance: random.Random) -> str:
+    return chance.choice(STRINGS) if chance.random() < 0.8 else "".join(chance.choices("aAbB ,é😀Σ%_\\1", k=5))
+
+
+def random_decimal(data_type: DataType, chance: random.Random) -> decimal.Decimal:
+    edge = 10**data_type.precision - 1
+    whole = chance.choice([0, 1, -1, 50, -50, 150, 199, -199, edge, -edge, chance.randrange(-edge, edge)])
+    with decimal.localcontext(prec=50):
+        return decimal.Decimal(whole).scaleb(-data_type.scale)
+
+
+def random_date(_: DataType, chance: random.Random) -> dt.date:
+    return chance.choice([*map(dt.date.fromisoformat, DAYS), dt.date.fromordinal(chance.randrange(1, 3652060))])
+
+
+def random_instant(data_type: DataType, chance: random.Random) -> dt.datetime:
+    return dt.datetime.combine(random_date(data_type, chance), dt.time.fromisoformat(chance.choice(CLOCKS)))
+
+
+MAKERS: Final[Mapping[str, Callable[[DataType, random.Random], Any]]] = {
+    **{data_type.name: random_integer for data_type in BITS},
+    "double": random_double,
+    "float": random_float,
+    "string": random_string,
+    "boolean": lambda _, chance: chance.random() < 0.5,
+    "binary": lambda _, chance: chance.choice([b"", b"a", b"\x00\xff", b"\xf0"]),
+    "decimal": random_decimal,
+    "date": random_date,
+    "timestamp": random_instant,
+    "timestamp_ntz": random_instant,
+}
 
 
 def random_frame(chance: random.Random, rows: int, columns: Mapping[str, DataType] = COLUMNS) -> pl.DataFrame:

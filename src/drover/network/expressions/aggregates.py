@@ -51,15 +51,15 @@ class Row:
     spark: Callable[[str, str, DataType], str]
 
 
-def total_type(argument: DataType) -> DataType:
+def _total_type(argument: DataType) -> DataType:
     return BIGINT if argument.is_integer else DOUBLE
 
 
-def same(argument: DataType) -> DataType:
+def _same(argument: DataType) -> DataType:
     return argument
 
 
-def polars_sum(x: pl.Expr, _: pl.Expr, argument: DataType) -> pl.Expr:
+def _polars_sum(x: pl.Expr, _: pl.Expr, argument: DataType) -> pl.Expr:
     wide = pl.Int128() if argument.is_integer else pl.Float64()
     return (
         pl.when(x.count() > 0)
@@ -68,34 +68,34 @@ def polars_sum(x: pl.Expr, _: pl.Expr, argument: DataType) -> pl.Expr:
     )
 
 
-def spark_sum(x: str, _: str, argument: DataType) -> str:
+def _spark_sum(x: str, _: str, argument: DataType) -> str:
     if argument.is_integer:
         return f"TRY_CAST(SUM(CAST({x} AS DECIMAL(38,0))) AS BIGINT)"
     return f"SUM(CAST({x} AS DOUBLE))"
 
 
-def polars_avg(x: pl.Expr, _: pl.Expr, argument: DataType) -> pl.Expr:
+def _polars_avg(x: pl.Expr, _: pl.Expr, argument: DataType) -> pl.Expr:
     wide = pl.Int128() if argument.is_integer else pl.Float64()
     total = x.cast(wide).sum().cast(pl.Float64)
     return pl.when(x.count() > 0).then(total / x.count())
 
 
-def spark_avg(x: str, _: str, argument: DataType) -> str:
+def _spark_avg(x: str, _: str, argument: DataType) -> str:
     if argument.is_integer:
         return f"TRY_DIVIDE(CAST(SUM(CAST({x} AS DECIMAL(38,0))) AS DOUBLE), CAST(COUNT({x}) AS DOUBLE))"
     return f"TRY_DIVIDE(SUM(CAST({x} AS DOUBLE)), CAST(COUNT({x}) AS DOUBLE))"
 
 
-def polars_max(x: pl.Expr, _: pl.Expr, argument: DataType) -> pl.Expr:
+def _polars_max(x: pl.Expr, _: pl.Expr, argument: DataType) -> pl.Expr:
     return x.nan_max() if argument.is_float else x.max()  # NaN is the largest number
 
 
-def polars_first(x: pl.Expr, time: pl.Expr, _: DataType) -> pl.Expr:
+def _polars_first(x: pl.Expr, time: pl.Expr, _: DataType) -> pl.Expr:
     # Not first(): after sort_by, Polars 2.1 lets it turn a NULL of a comparison with NULL into FALSE.
     return x.sort_by(time, x, nulls_last=False, maintain_order=True).get(0, null_on_oob=True)
 
 
-def polars_last(x: pl.Expr, time: pl.Expr, _: DataType) -> pl.Expr:
+def _polars_last(x: pl.Expr, time: pl.Expr, _: DataType) -> pl.Expr:
     return x.sort_by(time, x, nulls_last=False, maintain_order=True).get(-1, null_on_oob=True)
 
 
@@ -107,10 +107,10 @@ AGGREGATES: Final[Mapping[str, Row]] = {
         lambda x, _, __: x.drop_nulls().n_unique().cast(pl.Int64),
         lambda x, _, __: f"COUNT(DISTINCT {x})",
     ),
-    "sum": Row(A_NUMBER, total_type, polars_sum, spark_sum),
-    "avg": Row(A_NUMBER, lambda _: DOUBLE, polars_avg, spark_avg),
-    "min": Row(ORDERABLE, same, lambda x, _, __: x.min(), lambda x, _, __: f"MIN({x})"),
-    "max": Row(ORDERABLE, same, polars_max, lambda x, _, __: f"MAX({x})"),
+    "sum": Row(A_NUMBER, _total_type, _polars_sum, _spark_sum),
+    "avg": Row(A_NUMBER, lambda _: DOUBLE, _polars_avg, _spark_avg),
+    "min": Row(ORDERABLE, _same, lambda x, _, __: x.min(), lambda x, _, __: f"MIN({x})"),
+    "max": Row(ORDERABLE, _same, _polars_max, lambda x, _, __: f"MAX({x})"),
     "stddev": Row(
         A_NUMBER,
         lambda _: DOUBLE,
@@ -123,8 +123,8 @@ AGGREGATES: Final[Mapping[str, Row]] = {
         lambda x, _, __: x.cast(pl.Float64).var(),
         lambda x, _, __: f"VAR_SAMP(CAST({x} AS DOUBLE))",
     ),
-    "first": Row(ORDERABLE, same, polars_first, lambda x, time, _: f"MIN(STRUCT({time} AS t, {x} AS x)).x"),
-    "last": Row(ORDERABLE, same, polars_last, lambda x, time, _: f"MAX(STRUCT({time} AS t, {x} AS x)).x"),
+    "first": Row(ORDERABLE, _same, _polars_first, lambda x, time, _: f"MIN(STRUCT({time} AS t, {x} AS x)).x"),
+    "last": Row(ORDERABLE, _same, _polars_last, lambda x, time, _: f"MAX(STRUCT({time} AS t, {x} AS x)).x"),
 }
 
 
@@ -141,21 +141,25 @@ def parse_aggregate(text: str, columns: Mapping[str, DataType]) -> Aggregate:
         raise ExpressionError(text, f"{name} takes one argument, not {len(arguments)}", "Write for example sum(x).")
     inner = arguments[0]
     if isinstance(inner, exp.Star):
-        return count_rows(name, text)
+        return _count_rows(name, text)
     if isinstance(inner, exp.Distinct):
         if name != "count" or len(inner.expressions) != 1:
-            raise ExpressionError(text, "DISTINCT goes with count and one argument", "Write count(DISTINCT x).")
+            raise ExpressionError(
+                text,
+                "DISTINCT goes with count and one argument",
+                "Write count(DISTINCT x), or `distinct` for a column of this name.",
+            )
         name, inner = "count distinct", inner.expressions[0]
-    return check_argument(name, translate_node(inner, text, {ONLY: columns}), text)
+    return _check_argument(name, translate_node(inner, text, {ONLY: columns}), text)
 
 
-def count_rows(name: str, text: str) -> Aggregate:
+def _count_rows(name: str, text: str) -> Aggregate:
     if name != "count":
         raise ExpressionError(text, "* goes with count only", "Name a column.")
     return Aggregate("count", None, BIGINT)
 
 
-def check_argument(name: str, argument: Expression, text: str) -> Aggregate:
+def _check_argument(name: str, argument: Expression, text: str) -> Aggregate:
     """Return the aggregate if it can take `argument`."""
     row = AGGREGATES[name]
     if not row.takes.accepts(argument.type):

@@ -38,24 +38,24 @@ from drover.network.types import (
 TOO_LARGE: Final = "9.223372036854775808E18D"  # 2^63, the first double above every bigint
 
 
-def wider(data_type: DataType) -> pl.DataType:
+def _wider(data_type: DataType) -> pl.DataType:
     """Return a type in which + - * and // of two values of `data_type` are exact."""
     return pl.Int128() if data_type == BIGINT else pl.Int64()
 
 
-def exact(operate: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> PolarsBuilder:
+def _exact(operate: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> PolarsBuilder:
     """Return a builder that computes whole numbers in a wider type and gives NULL for what does not fit back."""
 
     def build(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
         if call.type.is_float:
             return operate(args[0], args[1])
-        wide = wider(call.type)
+        wide = _wider(call.type)
         return operate(args[0].cast(wide), args[1].cast(wide)).cast(polars_type(call.type), strict=False)
 
     return build
 
 
-def trying(function: str, operator: str) -> SparkBuilder:
+def _trying(function: str, operator: str) -> SparkBuilder:
     """Return a builder for `operator`, which in Spark is spelled `function` where it can overflow."""
 
     def build(call: Call, args: Sequence[str]) -> str:
@@ -66,32 +66,32 @@ def trying(function: str, operator: str) -> SparkBuilder:
     return build
 
 
-def polars_negate(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+def _polars_negate(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     if call.type.is_float:
         return -args[0]
-    return (0 - args[0].cast(wider(call.type))).cast(polars_type(call.type), strict=False)
+    return (0 - args[0].cast(_wider(call.type))).cast(polars_type(call.type), strict=False)
 
 
-def spark_negate(call: Call, args: Sequence[str]) -> str:
+def _spark_negate(call: Call, args: Sequence[str]) -> str:
     if call.type.is_float:
         return f"(- {args[0]})"
     return f"TRY_SUBTRACT(CAST(0 AS {spark_type(call.type)}), {args[0]})"
 
 
-def polars_abs(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+def _polars_abs(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     if call.type.is_float:
         return args[0].abs()
-    return args[0].cast(wider(call.type)).abs().cast(polars_type(call.type), strict=False)
+    return args[0].cast(_wider(call.type)).abs().cast(polars_type(call.type), strict=False)
 
 
-def spark_abs(call: Call, args: Sequence[str]) -> str:
+def _spark_abs(call: Call, args: Sequence[str]) -> str:
     if call.type.is_float:
         return f"ABS({args[0]})"
     wide = "DECIMAL(20,0)" if call.type == BIGINT else "BIGINT"
     return f"TRY_CAST(ABS(CAST({args[0]} AS {wide})) AS {spark_type(call.type)})"
 
 
-def by_numpy(ufunc: np.ufunc, call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+def _by_numpy(ufunc: np.ufunc, call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     """Return a quotient or remainder of floats computed by numpy, NULL where the divisor is zero.
 
     Polars divides by a column of one value by multiplying with 1/b, and rounds twice in `%`: both are wrong in the last
@@ -108,19 +108,19 @@ def by_numpy(ufunc: np.ufunc, call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     return pl.when(a.is_not_null() & (b != 0)).then(result)  # numpy has no NULL
 
 
-def polars_divide(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
-    return by_numpy(np.divide, call, args)
+def _polars_divide(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    return _by_numpy(np.divide, call, args)
 
 
-def polars_div(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+def _polars_div(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     """Truncate toward zero: Polars rounds down, which is one less if the signs differ and there is a remainder."""
-    wide = wider(call.arguments[0].type)
+    wide = _wider(call.arguments[0].type)
     a, b = args[0].cast(wide), args[1].cast(wide)
     short = (a % b != 0) & ((a < 0) ^ (b < 0))
     return (a // b + short.cast(wide)).cast(pl.Int64, strict=False)
 
 
-def spark_div(call: Call, args: Sequence[str]) -> str:
+def _spark_div(call: Call, args: Sequence[str]) -> str:
     a, b = args
     divisor = call.arguments[1]
     quotient = f"({a} DIV {b})"
@@ -131,16 +131,16 @@ def spark_div(call: Call, args: Sequence[str]) -> str:
     return f"CASE WHEN {b} = -1 THEN TRY_SUBTRACT(0L, {a}) WHEN {b} <> 0 THEN {quotient} END"
 
 
-def polars_mod(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+def _polars_mod(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     a, b = args
     if call.type.is_float:
-        return by_numpy(np.fmod, call, args)
+        return _by_numpy(np.fmod, call, args)
     # Polars gives the remainder the sign of the divisor, Spark that of the dividend.
     differs = (a % b != 0) & ((a < 0) ^ (b < 0))
     return a % b - b * differs.cast(polars_type(call.type))
 
 
-def polars_whole(name: str) -> PolarsBuilder:
+def _polars_whole(name: str) -> PolarsBuilder:
     def build(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
         rounded: pl.Expr = getattr(args[0], name)() if call.arguments[0].type.is_float else args[0]
         return rounded.cast(pl.Int64, strict=False)
@@ -148,7 +148,7 @@ def polars_whole(name: str) -> PolarsBuilder:
     return build
 
 
-def spark_whole(name: str) -> SparkBuilder:
+def _spark_whole(name: str) -> SparkBuilder:
     def build(call: Call, args: Sequence[str]) -> str:
         x = args[0]
         if not call.arguments[0].type.is_float:
@@ -159,43 +159,43 @@ def spark_whole(name: str) -> SparkBuilder:
     return build
 
 
-def polars_round(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+def _polars_round(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     return args[0].round(0, mode="half_away_from_zero") if call.type.is_float else args[0]
 
 
-def spark_round(call: Call, args: Sequence[str]) -> str:
+def _spark_round(call: Call, args: Sequence[str]) -> str:
     return f"ROUND({args[0]})" if call.type.is_float else args[0]
 
 
-def positive(value: Value) -> bool:
+def _positive(value: Value) -> bool:
     return isinstance(value, int) and value > 0
 
 
-A_DIVISOR: Final = Constant("a whole number above 0, written out", INTEGERS, positive, ("7", "1", "256", "86400"))
+A_DIVISOR: Final = Constant("a whole number above 0, written out", INTEGERS, _positive, ("7", "1", "256", "86400"))
 
 
 ARITHMETIC: Final = (
-    Function("+", (A_NUMBER, A_NUMBER), first_type, exact(lambda a, b: a + b), trying("TRY_ADD", "+"),
+    Function("+", (A_NUMBER, A_NUMBER), first_type, _exact(lambda a, b: a + b), _trying("TRY_ADD", "+"),
              form="({0} + {1})", shared="all"),
-    Function("-", (A_NUMBER, A_NUMBER), first_type, exact(lambda a, b: a - b), trying("TRY_SUBTRACT", "-"),
+    Function("-", (A_NUMBER, A_NUMBER), first_type, _exact(lambda a, b: a - b), _trying("TRY_SUBTRACT", "-"),
              form="({0} - {1})", shared="all"),
-    Function("*", (A_NUMBER, A_NUMBER), first_type, exact(lambda a, b: a * b), trying("TRY_MULTIPLY", "*"),
+    Function("*", (A_NUMBER, A_NUMBER), first_type, _exact(lambda a, b: a * b), _trying("TRY_MULTIPLY", "*"),
              form="({0} * {1})", shared="all"),
-    Function("/", (A_NUMBER, A_NUMBER), DOUBLE, polars_divide, lambda _, a: f"TRY_DIVIDE({a[0]}, {a[1]})",
+    Function("/", (A_NUMBER, A_NUMBER), DOUBLE, _polars_divide, lambda _, a: f"TRY_DIVIDE({a[0]}, {a[1]})",
              form="({0} / {1})", through=DOUBLE, copies=2),
-    Function("div", (AN_INTEGER, AN_INTEGER), BIGINT, polars_div, spark_div,
+    Function("div", (AN_INTEGER, AN_INTEGER), BIGINT, _polars_div, _spark_div,
              form="({0} DIV {1})", shared="all", copies=4),
-    Function("%", (A_NUMBER, A_NUMBER), first_type, polars_mod, lambda _, a: f"TRY_MOD({a[0]}, {a[1]})",
+    Function("%", (A_NUMBER, A_NUMBER), first_type, _polars_mod, lambda _, a: f"TRY_MOD({a[0]}, {a[1]})",
              aliases=("mod",), form="({0} % {1})", shared="all", copies=4),
     Function("pmod", (AN_INTEGER, A_DIVISOR), first_type, lambda _, a: a[0] % a[1],
              lambda _, a: f"PMOD({a[0]}, {a[1]})", shared="all"),
-    Function("negative", (A_NUMBER,), first_type, polars_negate, spark_negate, form="(- {0})"),
-    Function("abs", (A_NUMBER,), first_type, polars_abs, spark_abs),
+    Function("negative", (A_NUMBER,), first_type, _polars_negate, _spark_negate, form="(- {0})"),
+    Function("abs", (A_NUMBER,), first_type, _polars_abs, _spark_abs),
     Function("sign", (A_NUMBER,), DOUBLE, lambda _, a: a[0].sign(), lambda _, a: f"SIGN({a[0]})",
              aliases=("signum",), through=DOUBLE),
-    Function("floor", (A_NUMBER,), BIGINT, polars_whole("floor"), spark_whole("FLOOR"), copies=3),
-    Function("ceil", (A_NUMBER,), BIGINT, polars_whole("ceil"), spark_whole("CEIL"), aliases=("ceiling",), copies=3),
-    Function("round", (A_NUMBER,), first_type, polars_round, spark_round,
+    Function("floor", (A_NUMBER,), BIGINT, _polars_whole("floor"), _spark_whole("FLOOR"), copies=3),
+    Function("ceil", (A_NUMBER,), BIGINT, _polars_whole("ceil"), _spark_whole("CEIL"), aliases=("ceiling",), copies=3),
+    Function("round", (A_NUMBER,), first_type, _polars_round, _spark_round,
              count_hint="For two digits write floor(x * 100 + 0.5) / 100; the engines print digits differently."),
     Function("sqrt", (A_NUMBER,), DOUBLE, lambda _, a: a[0].sqrt(), lambda _, a: f"SQRT({a[0]})", through=DOUBLE),
     Function("isnan", (A_FLOAT,), BOOLEAN, lambda _, a: a[0].is_nan().fill_null(False),

@@ -46,12 +46,12 @@ class Cast:
     copies: int = 1
 
 
-def plain(target: DataType) -> Cast:
+def _plain(target: DataType) -> Cast:
     """Return the cast that both engines do alike on their own."""
     return Cast(lambda x: x.cast(polars_type(target), strict=False), lambda x: f"TRY_CAST({x} AS {spark_type(target)})")
 
 
-def float_to_bigint() -> Cast:
+def _float_to_bigint() -> Cast:
     # Spark turns 2^63, which does not fit, into the largest bigint, which no other double becomes; one more and one
     # less makes that NULL.
     return Cast(
@@ -60,33 +60,33 @@ def float_to_bigint() -> Cast:
     )
 
 
-def matching(x: str, pattern: str) -> str:
+def _matching(x: str, pattern: str) -> str:
     """Return SQL for the part of `x` in the group of `pattern`, or an empty string; it mentions `x` once."""
     return f"REGEXP_EXTRACT({x}, {quote(pattern)}, 1)"
 
 
-def extract(x: pl.Expr, pattern: str) -> pl.Expr:
+def _extract(x: pl.Expr, pattern: str) -> pl.Expr:
     return x.str.extract(pattern, 1)
 
 
-def string_to_integer(target: DataType) -> Cast:
+def _string_to_integer(target: DataType) -> Cast:
     pattern = rf"\A{BLANK}([+-]?[0-9]+){BLANK}\z"
     return Cast(
-        lambda x: extract(x, pattern).cast(polars_type(target), strict=False),
+        lambda x: _extract(x, pattern).cast(polars_type(target), strict=False),
         lambda x: f"TRY_CAST({x} AS {spark_type(target)})",
     )
 
 
-def string_to_float(target: DataType) -> Cast:
+def _string_to_float(target: DataType) -> Cast:
     # Spark would also read 1d, 1f and hexadecimal numbers.
     pattern = rf"\A{BLANK}({NUMBER_FORMAT}){BLANK}\z"
     return Cast(
-        lambda x: extract(x, pattern).cast(polars_type(target), strict=False),
-        lambda x: f"TRY_CAST({matching(x, pattern)} AS {spark_type(target)})",
+        lambda x: _extract(x, pattern).cast(polars_type(target), strict=False),
+        lambda x: f"TRY_CAST({_matching(x, pattern)} AS {spark_type(target)})",
     )
 
 
-def string_to_boolean() -> Cast:
+def _string_to_boolean() -> Cast:
     def polars(x: pl.Expr) -> pl.Expr:
         word = x.str.strip_chars(BLANKS).str.to_lowercase()
         words = {**dict.fromkeys(TRUE_WORDS, True), **dict.fromkeys(FALSE_WORDS, False)}
@@ -95,54 +95,54 @@ def string_to_boolean() -> Cast:
     return Cast(polars, lambda x: f"TRY_CAST({x} AS BOOLEAN)")
 
 
-def string_to_date() -> Cast:
+def _string_to_date() -> Cast:
     pattern = rf"\A *({DATE_FORMAT}) *\z"
     return Cast(
-        lambda x: extract(x, pattern).str.to_date("%Y-%m-%d", strict=False),
-        lambda x: f"TRY_CAST({matching(x, pattern)} AS DATE)",
+        lambda x: _extract(x, pattern).str.to_date("%Y-%m-%d", strict=False),
+        lambda x: f"TRY_CAST({_matching(x, pattern)} AS DATE)",
     )
 
 
-def string_to_instant(target: DataType) -> Cast:
+def _string_to_instant(target: DataType) -> Cast:
     zone = "Z?" if target == TIMESTAMP else ""
     pattern = rf"\A *({DATE_FORMAT}(?:[ T]{CLOCK_FORMAT})?){zone} *\z"
 
     def polars(x: pl.Expr) -> pl.Expr:
         # All forms are brought to the longest one: 2024-02-29 12:30 becomes 2024-02-29T12:30:00.000000.
-        text = extract(x, pattern)
+        text = _extract(x, pattern)
         full = pl.concat_str([text, text.str.len_chars().replace_strict(FILLERS, default="", return_dtype=pl.String)])
         whole = full.str.replace(" ", "T", literal=True)
         read = whole.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", strict=False, time_unit="us")
         return read.dt.replace_time_zone("UTC") if target == TIMESTAMP else read
 
-    return Cast(polars, lambda x: f"TRY_CAST({matching(x, pattern)} AS {spark_type(target)})", copies=2)
+    return Cast(polars, lambda x: f"TRY_CAST({_matching(x, pattern)} AS {spark_type(target)})", copies=2)
 
 
 FILLERS: Final = {10: "T00:00:00.0", 16: ":00.0", 19: ".0"}
 
 
-def instant_to_string() -> Cast:
+def _instant_to_string() -> Cast:
     def polars(x: pl.Expr) -> pl.Expr:
         return x.dt.strftime("%Y-%m-%d %H:%M:%S%.6f").str.strip_chars_end("0").str.strip_chars_end(".")
 
     return Cast(polars, lambda x: f"CAST({x} AS STRING)")
 
 
-def cast_table() -> dict[tuple[DataType, DataType], Cast]:
+def _cast_table() -> dict[tuple[DataType, DataType], Cast]:
     """Return every cast between types without parameters."""
     numbers = (*INTEGERS, *FLOATS)
-    table = {(a, b): plain(b) for a in numbers for b in numbers if a != b}
-    table |= {(a, BIGINT): float_to_bigint() for a in FLOATS}
-    table |= {(BOOLEAN, number): plain(number) for number in numbers}
+    table = {(a, b): _plain(b) for a in numbers for b in numbers if a != b}
+    table |= {(a, BIGINT): _float_to_bigint() for a in FLOATS}
+    table |= {(BOOLEAN, number): _plain(number) for number in numbers}
     table |= {(number, BOOLEAN): Cast(lambda x: x != 0, lambda x: f"({x} <> 0)") for number in INTEGERS}
-    table |= {(a, STRING): plain(STRING) for a in (*INTEGERS, BOOLEAN, DATE)}
-    table |= {(a, STRING): instant_to_string() for a in (TIMESTAMP, TIMESTAMP_NTZ)}
-    table |= {(STRING, number): string_to_integer(number) for number in INTEGERS}
-    table |= {(STRING, number): string_to_float(number) for number in FLOATS}
-    table |= {(STRING, BOOLEAN): string_to_boolean(), (STRING, DATE): string_to_date()}
-    table |= {(STRING, target): string_to_instant(target) for target in (TIMESTAMP, TIMESTAMP_NTZ)}
-    table |= {(DATE, target): plain(target) for target in (TIMESTAMP, TIMESTAMP_NTZ)}
-    table |= {(a, DATE): plain(DATE) for a in (TIMESTAMP, TIMESTAMP_NTZ)}
+    table |= {(a, STRING): _plain(STRING) for a in (*INTEGERS, BOOLEAN, DATE)}
+    table |= {(a, STRING): _instant_to_string() for a in (TIMESTAMP, TIMESTAMP_NTZ)}
+    table |= {(STRING, number): _string_to_integer(number) for number in INTEGERS}
+    table |= {(STRING, number): _string_to_float(number) for number in FLOATS}
+    table |= {(STRING, BOOLEAN): _string_to_boolean(), (STRING, DATE): _string_to_date()}
+    table |= {(STRING, target): _string_to_instant(target) for target in (TIMESTAMP, TIMESTAMP_NTZ)}
+    table |= {(DATE, target): _plain(target) for target in (TIMESTAMP, TIMESTAMP_NTZ)}
+    table |= {(a, DATE): _plain(DATE) for a in (TIMESTAMP, TIMESTAMP_NTZ)}
     table[TIMESTAMP, TIMESTAMP_NTZ] = Cast(
         lambda x: x.dt.replace_time_zone(None), lambda x: f"CAST({x} AS TIMESTAMP_NTZ)"
     )
@@ -150,14 +150,14 @@ def cast_table() -> dict[tuple[DataType, DataType], Cast]:
     return table
 
 
-CASTS: Final[Mapping[tuple[DataType, DataType], Cast]] = cast_table()
+CASTS: Final[Mapping[tuple[DataType, DataType], Cast]] = _cast_table()
 # Polars rounds a decimal twice on its way to a float; its text is exact.
 DECIMAL_TO_DOUBLE: Final = Cast(lambda x: x.cast(pl.String).cast(pl.Float64), lambda x: f"CAST({x} AS DOUBLE)")
 
 
-def decimal_to_integer(target: DataType) -> Cast:
+def _decimal_to_integer(target: DataType) -> Cast:
     return Cast(
-        lambda x: extract(x.cast(pl.String), r"\A(-?[0-9]+)").cast(polars_type(target), strict=False),
+        lambda x: _extract(x.cast(pl.String), r"\A(-?[0-9]+)").cast(polars_type(target), strict=False),
         lambda x: f"TRY_CAST({x} AS {spark_type(target)})",
     )
 
@@ -167,7 +167,7 @@ def find_cast(source: DataType, target: DataType) -> Cast | None:
     if source.name == "decimal" and target == DOUBLE:
         return DECIMAL_TO_DOUBLE
     if source.name == "decimal" and target.is_integer:
-        return decimal_to_integer(target)
+        return _decimal_to_integer(target)
     return CASTS.get((source, target))
 
 
@@ -186,5 +186,5 @@ def refuse_cast(source: DataType, target: DataType, text: str) -> ExpressionErro
     elif source.name == "decimal" and target == FLOAT:
         why, way_out = "decimals go to double or whole numbers only", "Cast to double, then to float."
     else:
-        why, way_out = f"there is no cast from {source} to {target}", "Cast through another type, or leave it out."
+        why, way_out = "there is no such cast", "Cast through another type, or see docs/expressions.md for all casts."
     return ExpressionError(text, f"{source} cannot be cast to {target}: {why}", way_out)

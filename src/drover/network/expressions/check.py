@@ -23,9 +23,9 @@ MAX_WEIGHT: Final = 4_000  # nodes after compiling; Spark plans 4,000 nested CAS
 
 def apply(row: Function, arguments: Sequence[Expression], text: str) -> Expression:
     """Return the call of `row` with `arguments`, each brought to the type it needs; `text` is for errors."""
-    check_count(row, len(arguments), text)
-    shared = shared_positions(row, len(arguments))
-    common = common_type([arguments[i].type for i in shared], text) if shared else UNTYPED
+    _check_count(row, len(arguments), text)
+    shared = _shared_positions(row, len(arguments))
+    common = _common_type([arguments[i].type for i in shared], text) if shared else UNTYPED
     ready = []
     for i, argument in enumerate(arguments):
         if row.shared == "branches":
@@ -33,13 +33,13 @@ def apply(row: Function, arguments: Sequence[Expression], text: str) -> Expressi
         else:
             parameter = row.takes[min(i, len(row.takes) - 1)]
         wanted = common if i in shared else argument.type
-        ready.append(fit(row, i, parameter, give_type(argument, wanted, parameter, text), text))
+        ready.append(_fit(row, i, parameter, _give_type(argument, wanted, parameter, text), text))
     if row.through is not None:
         ready = [cast(argument, row.through, text) for argument in ready]
-    return call(row.name, ready, row.result([argument.type for argument in ready]), row.copies, text)
+    return _call(row.name, ready, row.result([argument.type for argument in ready]), row.copies, text)
 
 
-def check_count(row: Function, found: int, text: str) -> None:
+def _check_count(row: Function, found: int, text: str) -> None:
     """Refuse too few or too many arguments."""
     least, most = len(row.takes) - row.optional, len(row.takes)
     if found < least or (found > most and not row.repeats):
@@ -49,14 +49,14 @@ def check_count(row: Function, found: int, text: str) -> None:
         raise ExpressionError(text, f"{row.name} takes {wanted} {noun}, not {found}", row.count_hint)
 
 
-def shared_positions(row: Function, count: int) -> tuple[int, ...]:
+def _shared_positions(row: Function, count: int) -> tuple[int, ...]:
     """Return the arguments that must have one common type."""
     if row.shared == "branches":  # condition, value, condition, value, ..., default
         return (*range(1, count - 1, 2), count - 1)
     return tuple(range(count)) if row.shared == "all" else ()
 
 
-def give_type(argument: Expression, wanted: DataType, parameter: Parameter, text: str) -> Expression:
+def _give_type(argument: Expression, wanted: DataType, parameter: Parameter, text: str) -> Expression:
     """Return `argument` with the type it shares with others; a lone NULL needs a parameter of one type only."""
     if wanted != UNTYPED:
         return cast(argument, wanted, text)
@@ -65,7 +65,7 @@ def give_type(argument: Expression, wanted: DataType, parameter: Parameter, text
     return cast(argument, parameter.types[0], text)
 
 
-def fit(row: Function, index: int, parameter: Parameter, argument: Expression, text: str) -> Expression:
+def _fit(row: Function, index: int, parameter: Parameter, argument: Expression, text: str) -> Expression:
     """Return `argument` if `parameter` takes it."""
     what = f"argument {index + 1} of {row.name} must be {parameter.words}"
     if not parameter.accepts(argument.type):
@@ -85,10 +85,11 @@ def article(data_type: DataType) -> str:
 
 
 def decimal_hint(data_type: DataType) -> str:
+    """Return the way out for a decimal where none is taken, or nothing for any other type."""
     return "Write CAST(x AS DOUBLE): the engines round decimals differently." if data_type.name == "decimal" else ""
 
 
-def common_type(types: Sequence[DataType], text: str) -> DataType:
+def _common_type(types: Sequence[DataType], text: str) -> DataType:
     """Return the narrowest type that holds all of `types`, or refuse; it is UNTYPED if all are NULL."""
     found = set(types) - {UNTYPED}
     if len(found) <= 1:
@@ -120,10 +121,10 @@ def cast(argument: Expression, target: DataType, text: str) -> Expression:
     found = find_cast(argument.type, target)
     if found is None:
         raise refuse_cast(argument.type, target, text)
-    return call("cast", [argument], target, found.copies, text)
+    return _call("cast", [argument], target, found.copies, text)
 
 
-def call(name: str, arguments: Sequence[Expression], data_type: DataType, copies: int, text: str) -> Call:
+def _call(name: str, arguments: Sequence[Expression], data_type: DataType, copies: int, text: str) -> Call:
     """Return the node, unless the tree would become too deep or too large to compile."""
     height = 1 + max(argument.depth for argument in arguments)
     size = 1 + copies * sum(argument.weight for argument in arguments)

@@ -53,6 +53,7 @@ TARGETS: Final[Mapping[str, DataType]] = {  # sqlglot's names of types
 
 
 def is_(walk: Translator, node: exp.Expr) -> Expression:
+    """Return x IS NULL, x IS TRUE or x IS FALSE; sqlglot puts a NOT around it where one was written."""
     if isinstance(node.expression, exp.Null):
         return walk.named("is null", node.this)
     if isinstance(node.expression, exp.Boolean):
@@ -61,6 +62,7 @@ def is_(walk: Translator, node: exp.Expr) -> Expression:
 
 
 def between(walk: Translator, node: exp.Expr) -> Expression:
+    """Return x BETWEEN low AND high as two comparisons."""
     low, high = node.args.get("low"), node.args.get("high")
     walk.demand_parentheses(exp.EQ(), node.this, low, high)
     if node.args.get("symmetric"):
@@ -70,6 +72,7 @@ def between(walk: Translator, node: exp.Expr) -> Expression:
 
 
 def in_(walk: Translator, node: exp.Expr) -> Expression:
+    """Return x IN (a, b, ...)."""
     items = node.args.get("expressions")
     if not items:
         raise walk.refuse("IN takes a list of literals", "Write for example x IN (1, 2).")
@@ -78,6 +81,7 @@ def in_(walk: Translator, node: exp.Expr) -> Expression:
 
 
 def like(walk: Translator, node: exp.Expr, escape: str = "\\") -> Expression:
+    """Return x LIKE pattern, with the pattern's escape sign made a backslash."""
     walk.demand_parentheses(exp.EQ(), node.this)
     pattern = walk.translate(node.expression)
     if escape != "\\" and isinstance(pattern, Literal) and isinstance(pattern.value, str):
@@ -89,6 +93,7 @@ def like(walk: Translator, node: exp.Expr, escape: str = "\\") -> Expression:
 
 
 def escape(walk: Translator, node: exp.Expr) -> Expression:
+    """Return x LIKE pattern ESCAPE sign."""
     sign = node.expression
     if not isinstance(node.this, exp.Like) or not isinstance(sign, exp.Literal) or len(sign.name) != 1:
         raise walk.refuse("ESCAPE follows LIKE and names one character", "Write for example LIKE '10/%' ESCAPE '/'.")
@@ -96,6 +101,7 @@ def escape(walk: Translator, node: exp.Expr) -> Expression:
 
 
 def case(walk: Translator, node: exp.Expr) -> Expression:
+    """Return CASE; CASE x WHEN a becomes CASE WHEN x = a, and a missing ELSE becomes NULL."""
     branches: list[Expression] = []
     subject = node.args.get("this")
     for branch in node.args.get("ifs") or []:
@@ -110,7 +116,8 @@ def case(walk: Translator, node: exp.Expr) -> Expression:
 
 
 def cast(walk: Translator, node: exp.Expr) -> Expression:
-    target = read_target(walk, node.args.get("to"))
+    """Return CAST(x AS type), x::type, or a literal such as DATE '2024-02-29'."""
+    target = _read_target(walk, node.args.get("to"))
     if type(node) is exp.Cast:  # DATE 'text': sqlglot makes CAST itself a TryCast
         if target == DATE:
             return read_date(node.this.name)
@@ -122,7 +129,7 @@ def cast(walk: Translator, node: exp.Expr) -> Expression:
     return check.cast(walk.translate(node.this), target, walk.text)
 
 
-def read_target(walk: Translator, node: object) -> DataType:
+def _read_target(walk: Translator, node: object) -> DataType:
     """Return the type that a CAST names."""
     word = node.this.name if isinstance(node, exp.DataType) and isinstance(node.this, exp.DType) else ""
     sizes = [size.this.name for size in node.expressions] if isinstance(node, exp.DataType) else []
@@ -135,6 +142,7 @@ def read_target(walk: Translator, node: object) -> DataType:
 
 
 def extract(walk: Translator, node: exp.Expr) -> Expression:
+    """Return EXTRACT(unit FROM x) as the function that means it."""
     unit = node.this.name.lower()
     if unit not in EXTRACTS:
         known = ", ".join(sorted(set(EXTRACTS)))
@@ -143,12 +151,14 @@ def extract(walk: Translator, node: exp.Expr) -> Expression:
 
 
 def position(walk: Translator, node: exp.Expr) -> Expression:
+    """Return the place of a part in a text, written with IN."""
     if node.args.get("position") or node.args.get("occurrence"):
         raise walk.refuse("position takes two arguments", "Write position(part IN text).")
     return walk.named("locate", node.args.get("substr"), node.this)
 
 
 def interval(walk: Translator, node: exp.Expr, sign: int) -> Literal:
+    """Return INTERVAL 'n' unit as microseconds, which are negative where it is subtracted."""
     unit = node.args.get("unit")
     word = unit.name.lower().removesuffix("s") if isinstance(unit, exp.Var) else ""
     number = node.this.name.strip() if isinstance(node.this, exp.Literal) else ""

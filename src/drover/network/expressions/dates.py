@@ -12,10 +12,12 @@ from drover.network.expressions.literals import quote
 from drover.network.expressions.tree import Value
 
 FIELDS: Final = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
-PIECE: Final = re.compile(r"(?P<letters>([A-Za-z])\2*)|'(?P<quoted>(?:[^']|'')*)'|(?P<sign>[^A-Za-z'\[\]{}#])", re.S)
+PIECE: Final = re.compile(
+    r"(?P<letters>([A-Za-z])\2*)|'(?P<quoted>(?:[^']|'')*)'|(?P<sign>[^A-Za-z'\[\]{}#])", re.DOTALL
+)
 
 
-def split_format(pattern: str) -> list[tuple[str, bool]] | None:
+def _split_format(pattern: str) -> list[tuple[str, bool]] | None:
     """Return (text, whether it is a field) for each piece, or None if a piece is not understood."""
     pieces: list[tuple[str, bool]] = []
     at = 0
@@ -35,12 +37,12 @@ def split_format(pattern: str) -> list[tuple[str, bool]] | None:
 
 def readable_format(value: Value) -> bool:
     """Whether `value` is a pattern that both engines take."""
-    return isinstance(value, str) and 0 < len(value) <= 200 and split_format(value) is not None
+    return isinstance(value, str) and 0 < len(value) <= 200 and _split_format(value) is not None
 
 
 def format_to_strftime(pattern: str) -> str:
     """Return the pattern as strftime writes it."""
-    pieces = split_format(pattern) or []
+    pieces = _split_format(pattern) or []
     return "".join(FIELDS[text] if field else text.replace("%", "%%") for text, field in pieces)
 
 
@@ -48,7 +50,7 @@ def format_to_spark(pattern: str) -> str:
     """Return the pattern as a Spark SQL string, with everything between the fields in quotes."""
     written = ""
     literal = ""
-    for text, field in [*(split_format(pattern) or []), ("", True)]:
+    for text, field in [*(_split_format(pattern) or []), ("", True)]:
         if not field:
             literal += text.replace("'", "''")
             continue

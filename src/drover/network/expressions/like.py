@@ -1,4 +1,4 @@
-"""LIKE patterns: % for any text, _ for one code point, and \\ to mean the next character itself.
+r"""LIKE patterns: % for any text, _ for one code point, and \ to mean the next character itself.
 
 Rule 1: a pattern is taken apart here once; both engines get what was understood, not what was written.
 """
@@ -16,7 +16,7 @@ ANY_TEXT: Final = "%"
 ANY_CHARACTER: Final = "_"
 
 
-def split_pattern(pattern: str, escape: str = "\\") -> list[tuple[str, bool]] | None:
+def _split_pattern(pattern: str, escape: str = "\\") -> list[tuple[str, bool]] | None:
     """Return (character, whether it is a wildcard) for each place, or None if an escape escapes nothing."""
     parts: list[tuple[str, bool]] = []
     characters = iter(pattern)
@@ -33,30 +33,30 @@ def split_pattern(pattern: str, escape: str = "\\") -> list[tuple[str, bool]] | 
 
 def readable_pattern(value: Value) -> bool:
     """Whether `value` is a pattern that both engines take."""
-    return isinstance(value, str) and len(value) <= MAX_PATTERN and split_pattern(value) is not None
+    return isinstance(value, str) and len(value) <= MAX_PATTERN and _split_pattern(value) is not None
 
 
 def with_backslash(pattern: str, escape: str) -> str | None:
     """Return the pattern of LIKE ... ESCAPE with a backslash in the place of `escape`; None if it is wrong."""
-    parts = split_pattern(pattern, escape)
-    return None if parts is None else join_pattern(parts)
+    parts = _split_pattern(pattern, escape)
+    return None if parts is None else _join_pattern(parts)
 
 
-def join_pattern(parts: list[tuple[str, bool]]) -> str:
+def _join_pattern(parts: list[tuple[str, bool]]) -> str:
     return "".join(c if wild or c not in "%_\\" else f"\\{c}" for c, wild in parts)
 
 
 def like_to_spark(pattern: str) -> str:
     """Return the pattern as a Spark SQL string."""
-    return quote(join_pattern(split_pattern(pattern) or []))
+    return quote(_join_pattern(_split_pattern(pattern) or []))
 
 
 def like_to_regex(pattern: str) -> str:
     """Return the pattern as a regular expression of Rust's dialect that matches whole texts, newlines included."""
     wildcards = {ANY_TEXT: ".*", ANY_CHARACTER: "."}
-    parts = [wildcards[c] if wild else escape_regex(c) for c, wild in split_pattern(pattern) or []]
+    parts = [wildcards[c] if wild else _escape_regex(c) for c, wild in _split_pattern(pattern) or []]
     return rf"(?s)\A{''.join(parts)}\z"
 
 
-def escape_regex(character: str) -> str:
+def _escape_regex(character: str) -> str:
     return f"\\x{{{ord(character):X}}}" if not character.isalnum() else re.escape(character)

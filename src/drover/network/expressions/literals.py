@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from drover.errors import ExpressionError
 from drover.network.expressions.tree import Literal
@@ -35,10 +36,9 @@ TIMESTAMP_FORMAT: Final = rf"{DATE_FORMAT}(?:[ T]{CLOCK_FORMAT})?"
 DATE_WORDS: Final = "yyyy-MM-dd, years 0001 to 9999"
 TIMESTAMP_WORDS: Final = f"yyyy-MM-dd[ HH:mm[:ss[.ffffff]]] ({DATE_WORDS.split(', ')[1]}), and Z at the end for UTC"
 
-EPOCH: Final = dt.datetime(1970, 1, 1)
+EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 MICROSECOND: Final = dt.timedelta(microseconds=1)
 INTEGER_RANGE: Final = {TINYINT: 2**7, SMALLINT: 2**15, INT: 2**31, BIGINT: 2**63}
-SUFFIX: Final = {TINYINT: "Y", SMALLINT: "S", INT: "", BIGINT: "L"}
 
 # Everything else goes through hexadecimal digits. `$` is not harmless: Spark replaces ${...} before parsing.
 HARMLESS: Final = re.compile(r"[A-Za-z0-9 _.,:;/()+*=<>!?@%&|~^-]*")
@@ -87,8 +87,8 @@ def read_timestamp(text: str, data_type: DataType) -> Literal:
 
 
 def micros(value: dt.datetime) -> int:
-    """Return the microseconds since 1970 of a naive UTC time."""
-    return (value - EPOCH) // MICROSECOND
+    """Return the microseconds since 1970 of a time in UTC; literals carry no zone, because all of them are UTC."""
+    return (value.replace(tzinfo=dt.UTC) - EPOCH) // MICROSECOND
 
 
 def quote(text: str) -> str:
@@ -109,21 +109,21 @@ def quote_name(name: str) -> str:
 
 def spark_literal(literal: Literal) -> str:
     """Return the literal as Spark SQL that has its type and its value."""
-    value, data_type = literal.value, literal.type
-    if value is None:
-        return f"CAST(NULL AS {spark_type(data_type)})"
-    if data_type == BOOLEAN:
-        return "TRUE" if value else "FALSE"
-    if data_type.is_integer:
-        return f"({value}{SUFFIX[data_type]})"
-    if data_type in (FLOAT, DOUBLE):
-        return f"({value!r}{'F' if data_type == FLOAT else 'D'})"
-    if data_type == DATE and isinstance(value, dt.date):
-        return f"DATE'{value.isoformat()}'"
-    if data_type == TIMESTAMP and isinstance(value, dt.datetime):
-        return f"TIMESTAMP_MICROS({micros(value)}L)"  # no text, so no time zone either
-    if data_type == TIMESTAMP_NTZ and isinstance(value, dt.datetime):
-        return f"TIMESTAMP_NTZ'{value.isoformat(sep=' ', timespec='microseconds')}'"
-    assert data_type == STRING
-    assert isinstance(value, str)
-    return quote(value)
+    if literal.value is None:
+        return f"CAST(NULL AS {spark_type(literal.type)})"
+    return WRITERS[literal.type](literal.value)
+
+
+WRITERS: Final[Mapping[DataType, Callable[[Any], str]]] = {  # the SQL of a value that is not NULL
+    BOOLEAN: lambda value: "TRUE" if value else "FALSE",
+    TINYINT: "({}Y)".format,
+    SMALLINT: "({}S)".format,
+    INT: "({})".format,
+    BIGINT: "({}L)".format,
+    FLOAT: "({!r}F)".format,
+    DOUBLE: "({!r}D)".format,
+    STRING: quote,
+    DATE: "DATE'{}'".format,
+    TIMESTAMP: lambda value: f"TIMESTAMP_MICROS({micros(value)}L)",  # no text, so no time zone either
+    TIMESTAMP_NTZ: lambda value: f"TIMESTAMP_NTZ'{value.isoformat(sep=' ', timespec='microseconds')}'",
+}

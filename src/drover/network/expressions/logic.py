@@ -31,7 +31,7 @@ from drover.network.types import BOOLEAN, STRING, DataType, polars_type
 Comparison = Callable[[pl.Expr, pl.Expr], pl.Expr]
 
 
-def compare(name: str, polars: Comparison, mirrored: Comparison) -> Function:
+def _compare(name: str, polars: Comparison, mirrored: Comparison) -> Function:
     """Return the row of one comparison; `mirrored` means the same with its operands exchanged."""
 
     def build(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
@@ -51,15 +51,15 @@ def compare(name: str, polars: Comparison, mirrored: Comparison) -> Function:
     )
 
 
-def balanced(args: Sequence[pl.Expr], join: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> pl.Expr:
+def _balanced(args: Sequence[pl.Expr], join: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> pl.Expr:
     """Join many expressions in a tree of logarithmic depth, so that 500 terms do not exhaust a stack."""
     if len(args) == 1:
         return args[0]
     middle = len(args) // 2
-    return join(balanced(args[:middle], join), balanced(args[middle:], join))
+    return join(_balanced(args[:middle], join), _balanced(args[middle:], join))
 
 
-def polars_case(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+def _polars_case(_: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     """Build CASE from its flat arguments: condition, value, condition, value, ..., default."""
     chain = pl.when(args[0]).then(args[1])
     if len(args) == 3:
@@ -70,14 +70,14 @@ def polars_case(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     return longer.otherwise(args[-1])
 
 
-def spark_case(call: Call, args: Sequence[str]) -> str:
+def _spark_case(_: Call, args: Sequence[str]) -> str:
     branches = "".join(f" WHEN {args[i]} THEN {args[i + 1]}" for i in range(0, len(args) - 1, 2))
     return f"CASE{branches} ELSE {args[-1]} END"
 
 
-def polars_in(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+def _polars_in(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     values = [item.value for item in call.arguments[1:] if isinstance(item, Literal)]
-    known = pl.Series([value for value in values if value is not None], dtype=literal_type(call.arguments[0].type))
+    known = pl.Series([value for value in values if value is not None], dtype=_literal_type(call.arguments[0].type))
     if call.arguments[0].type.name == "timestamp":
         known = known.dt.replace_time_zone("UTC")
     found = args[0].is_in(pl.lit(known).implode())
@@ -85,11 +85,11 @@ def polars_in(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     return found if None not in values else pl.when(found).then(True)
 
 
-def literal_type(data_type: DataType) -> pl.DataType:
+def _literal_type(data_type: DataType) -> pl.DataType:
     return pl.Datetime("us") if data_type.name == "timestamp" else polars_type(data_type)
 
 
-def polars_extreme(largest: bool) -> PolarsBuilder:
+def _polars_extreme(largest: bool) -> PolarsBuilder:
     """Return the builder of greatest or least, which skip NULL; NaN is the largest number."""
 
     def build(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
@@ -107,7 +107,7 @@ def polars_extreme(largest: bool) -> PolarsBuilder:
     return build
 
 
-def polars_coalesce(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+def _polars_coalesce(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     if call.arguments[0].columns:
         return pl.coalesce(list(args))
     # Polars stops at a constant that is not NULL, and then forgets to make it as long as the frame.
@@ -115,7 +115,7 @@ def polars_coalesce(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     return pl.when(args[0].is_not_null()).then(args[0]).otherwise(rest)
 
 
-def joined(word: str) -> SparkBuilder:
+def _joined(word: str) -> SparkBuilder:
     return lambda _, a: "(" + f" {word} ".join(a) + ")"
 
 
@@ -127,31 +127,31 @@ def called(name: str) -> SparkBuilder:
 AN_ITEM: Final = Constant("a literal (for other values write x = a OR x = b)", ORDERED, lambda _: True, ("NULL",))
 
 LOGIC: Final = (
-    compare("=", operator.eq, operator.eq),
-    compare("<>", operator.ne, operator.ne),
-    compare("<", operator.lt, operator.gt),
-    compare("<=", operator.le, operator.ge),
-    compare(">", operator.gt, operator.lt),
-    compare(">=", operator.ge, operator.le),
-    compare("<=>", pl.Expr.eq_missing, pl.Expr.eq_missing),
+    _compare("=", operator.eq, operator.eq),
+    _compare("<>", operator.ne, operator.ne),
+    _compare("<", operator.lt, operator.gt),
+    _compare("<=", operator.le, operator.ge),
+    _compare(">", operator.gt, operator.lt),
+    _compare(">=", operator.ge, operator.le),
+    _compare("<=>", pl.Expr.eq_missing, pl.Expr.eq_missing),
     Function("is null", (ANYTHING,), BOOLEAN, lambda _, a: a[0].is_null(), lambda _, a: f"({a[0]} IS NULL)",
              aliases=("isnull",), form="({0} IS NULL)"),
     Function("is not null", (ANYTHING,), BOOLEAN, lambda _, a: a[0].is_not_null(),
              lambda _, a: f"({a[0]} IS NOT NULL)", aliases=("isnotnull",), form="({0} IS NOT NULL)"),
-    Function("in", (ORDERABLE, AN_ITEM), BOOLEAN, polars_in,
+    Function("in", (ORDERABLE, AN_ITEM), BOOLEAN, _polars_in,
              lambda _, a: f"({a[0]} IN ({', '.join(a[1:])}))", form="({0} IN ({rest}))", shared="all", repeats=True),
-    Function("and", (A_BOOLEAN, A_BOOLEAN), BOOLEAN, lambda _, a: balanced(a, lambda x, y: x & y), joined("AND"),
+    Function("and", (A_BOOLEAN, A_BOOLEAN), BOOLEAN, lambda _, a: _balanced(a, lambda x, y: x & y), _joined("AND"),
              form="({0} AND {1})", repeats=True),
-    Function("or", (A_BOOLEAN, A_BOOLEAN), BOOLEAN, lambda _, a: balanced(a, lambda x, y: x | y), joined("OR"),
+    Function("or", (A_BOOLEAN, A_BOOLEAN), BOOLEAN, lambda _, a: _balanced(a, lambda x, y: x | y), _joined("OR"),
              form="({0} OR {1})", repeats=True),
     Function("not", (A_BOOLEAN,), BOOLEAN, lambda _, a: ~a[0], lambda _, a: f"(NOT {a[0]})", form="(NOT {0})"),
-    Function("if", (A_BOOLEAN, ANYTHING, ANYTHING), last_type, polars_case, spark_case, shared="branches"),
-    Function("case", (A_BOOLEAN, ANYTHING, ANYTHING), last_type, polars_case, spark_case,
+    Function("if", (A_BOOLEAN, ANYTHING, ANYTHING), last_type, _polars_case, _spark_case, shared="branches"),
+    Function("case", (A_BOOLEAN, ANYTHING, ANYTHING), last_type, _polars_case, _spark_case,
              form="CASE WHEN {0} THEN {1} ELSE {2} END", shared="branches", repeats=True),
-    Function("coalesce", (ANYTHING,), first_type, polars_coalesce, called("COALESCE"),
+    Function("coalesce", (ANYTHING,), first_type, _polars_coalesce, called("COALESCE"),
              aliases=("ifnull", "nvl"), shared="all", repeats=True, copies=2),
-    Function("greatest", (ORDERABLE, ORDERABLE), first_type, polars_extreme(largest=True), called("GREATEST"),
+    Function("greatest", (ORDERABLE, ORDERABLE), first_type, _polars_extreme(largest=True), called("GREATEST"),
              shared="all", repeats=True, copies=2),
-    Function("least", (ORDERABLE, ORDERABLE), first_type, polars_extreme(largest=False), called("LEAST"),
+    Function("least", (ORDERABLE, ORDERABLE), first_type, _polars_extreme(largest=False), called("LEAST"),
              shared="all", repeats=True),
 )  # fmt: skip

@@ -1,9 +1,14 @@
 """Scalar expressions: from text to a typed tree in one step.
 
 Rule 1: this is the only door; no text reaches the compiler without passing the checks behind it.
+Rule 2: a network repeats its texts, and each is read when it is checked and again when it is compiled; what a short
+text means on given columns is remembered, which is safe because trees are frozen.
 """
 
 from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -13,11 +18,23 @@ from drover.network.expressions.compile import to_spark
 from drover.network.expressions.syntax import deep_stack, read
 from drover.network.expressions.translate import Columns, Translator
 from drover.network.expressions.tree import UNTYPED, Expression
+from drover.network.types import DataType
+
+KEPT: Final = 1_024  # trees
+LONGEST_KEPT: Final = 1_000  # characters, so that all that is kept stays below some 50 MB, whatever the texts
+
+Key = tuple[tuple[str, tuple[tuple[str, DataType], ...]], ...]  # Columns, but hashable
 
 
 def parse_columns(text: str, columns: Columns) -> Expression:
     """Return the expression that `text` means on rows with `columns`, by side."""
-    return translate_node(read(text), text, columns)
+    key = tuple((side, tuple(types.items())) for side, types in columns.items())
+    return _parse(text, key) if len(text) <= LONGEST_KEPT else _parse.__wrapped__(text, key)
+
+
+@lru_cache(KEPT)
+def _parse(text: str, key: Key) -> Expression:
+    return translate_node(read(text), text, {side: dict(types) for side, types in key})
 
 
 def translate_node(node: exp.Expr, text: str, columns: Columns) -> Expression:

@@ -32,7 +32,7 @@ def constant_text(call: Call, index: int) -> str:
     return argument.value
 
 
-def constant_count(call: Call, index: int) -> int:
+def _constant_count(call: Call, index: int) -> int:
     """Return the value of an argument that the table guarantees to be a whole literal."""
     argument = call.arguments[index]
     assert isinstance(argument, Literal)
@@ -40,17 +40,17 @@ def constant_count(call: Call, index: int) -> int:
     return argument.value
 
 
-def is_text(value: Value) -> bool:
+def _is_text(value: Value) -> bool:
     return isinstance(value, str)
 
 
-def is_count(value: Value) -> bool:
+def _is_count(value: Value) -> bool:
     return isinstance(value, int) and value <= MAX_COUNT
 
 
-TEXT: Final = Constant("a string, written out", (STRING,), is_text, ("'a'", "''", "'ab'", "'é'", "'$1'", "' '"))
+TEXT: Final = Constant("a string, written out", (STRING,), _is_text, ("'a'", "''", "'ab'", "'é'", "'$1'", "' '"))
 COUNT: Final = Constant(
-    f"a whole number up to {MAX_COUNT}, written out", INTEGERS, is_count, ("0", "1", "3", "7", "-1")
+    f"a whole number up to {MAX_COUNT}, written out", INTEGERS, _is_count, ("0", "1", "3", "7", "-1")
 )
 PART: Final = Constant(
     "a whole number other than 0, written out",
@@ -66,7 +66,7 @@ PATTERN: Final = Constant(
 )
 
 
-def polars_substring(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+def _polars_substring(_: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     """Take code points from `position`, which counts from 1, or from the end if negative; 0 means 1.
 
     Polars agrees with Spark on a start before the text, which uses up the length: substring('abc', -5, 3) is 'a'.
@@ -78,7 +78,7 @@ def polars_substring(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     return pl.when(position.is_not_null() & length.is_not_null()).then(taken)  # to Polars, no length means all
 
 
-def polars_position(text: pl.Expr, part: pl.Expr) -> pl.Expr:
+def _polars_position(text: pl.Expr, part: pl.Expr) -> pl.Expr:
     # Polars finds bytes; the code points before them are counted by cutting there.
     before = text.cast(pl.Binary).bin.slice(pl.lit(0), text.str.find(part, literal=True)).cast(pl.String)
     found = before.str.len_chars().cast(pl.Int32) + 1
@@ -90,36 +90,36 @@ def polars_position(text: pl.Expr, part: pl.Expr) -> pl.Expr:
     )
 
 
-def padding(call: Call) -> str:
-    size, pad = constant_count(call, 1), constant_text(call, 2) if len(call.arguments) == 3 else " "
+def _padding(call: Call) -> str:
+    size, pad = _constant_count(call, 1), constant_text(call, 2) if len(call.arguments) == 3 else " "
     return (pad * max(size, 0))[: max(size, 0)]
 
 
-def polars_lpad(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
-    size, text = max(constant_count(call, 1), 0), args[0]
+def _polars_lpad(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    size, text = max(_constant_count(call, 1), 0), args[0]
     missing = (size - text.str.len_chars().cast(pl.Int64)).clip(lower_bound=0)
-    return pl.concat_str([pl.lit(padding(call)).str.slice(pl.lit(0), missing), text.str.head(size)])
+    return pl.concat_str([pl.lit(_padding(call)).str.slice(pl.lit(0), missing), text.str.head(size)])
 
 
-def polars_rpad(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
-    size = max(constant_count(call, 1), 0)
-    return pl.concat_str([args[0], pl.lit(padding(call))]).str.head(size)
+def _polars_rpad(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    size = max(_constant_count(call, 1), 0)
+    return pl.concat_str([args[0], pl.lit(_padding(call))]).str.head(size)
 
 
-def polars_repeat(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
-    times = max(constant_count(call, 1), 0)
+def _polars_repeat(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    times = max(_constant_count(call, 1), 0)
     # Joining a list of NULLs, or an empty list, gives an empty string, not NULL.
     repeated = args[0].repeat_by(pl.lit(times, pl.UInt32)).list.join("")
     return pl.when(args[0].is_not_null()).then(repeated)
 
 
-def polars_replace(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+def _polars_replace(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     old = constant_text(call, 1)
     return args[0].str.replace_all(old, constant_text(call, 2), literal=True) if old else args[0]
 
 
-def polars_split_part(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
-    by, part = constant_text(call, 1), constant_count(call, 2)
+def _polars_split_part(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+    by, part = constant_text(call, 1), _constant_count(call, 2)
     index = part - 1 if part > 0 else part
     if not by:
         return pl.when(args[0].is_not_null()).then(args[0] if part in (1, -1) else pl.lit(""))
@@ -127,54 +127,54 @@ def polars_split_part(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     return pl.when(args[0].is_not_null()).then(found.fill_null(""))
 
 
-def polars_reverse(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
+def _polars_reverse(_: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     # str.reverse keeps a letter and its accents together; Spark reverses code points.
     return args[0].str.split("").list.reverse().list.join("")
 
 
-def each(method: Callable[[pl.Expr], pl.Expr]) -> PolarsBuilder:
+def _each(method: Callable[[pl.Expr], pl.Expr]) -> PolarsBuilder:
     return lambda _, a: method(a[0])
 
 
 STRINGS: Final = (
-    Function("length", (A_STRING,), INT, each(lambda x: x.str.len_chars().cast(pl.Int32)), called("CHAR_LENGTH"),
+    Function("length", (A_STRING,), INT, _each(lambda x: x.str.len_chars().cast(pl.Int32)), called("CHAR_LENGTH"),
              aliases=("char_length", "character_length", "len")),
-    Function("octet_length", (A_STRING,), INT, each(lambda x: x.str.len_bytes().cast(pl.Int32)),
+    Function("octet_length", (A_STRING,), INT, _each(lambda x: x.str.len_bytes().cast(pl.Int32)),
              called("OCTET_LENGTH")),
-    Function("upper", (A_STRING,), STRING, each(lambda x: x.str.to_uppercase()), called("UPPER"), aliases=("ucase",)),
+    Function("upper", (A_STRING,), STRING, _each(lambda x: x.str.to_uppercase()), called("UPPER"), aliases=("ucase",)),
     # The small form of the Greek sigma depends on its neighbours, and on the Unicode version of each engine:
     # here it is never the final one.
     Function("lower", (A_STRING,), STRING,
-             each(lambda x: x.str.replace_all(CAPITAL_SIGMA, SMALL_SIGMA, literal=True).str.to_lowercase()),
+             _each(lambda x: x.str.replace_all(CAPITAL_SIGMA, SMALL_SIGMA, literal=True).str.to_lowercase()),
              lambda _, a: f"LOWER(REPLACE({a[0]}, {quote(CAPITAL_SIGMA)}, {quote(SMALL_SIGMA)}))", aliases=("lcase",)),
     Function("concat", (A_STRING,), STRING, lambda _, a: pl.concat_str(list(a)), called("CONCAT"), aliases=("||",),
              repeats=True),
     Function("concat_ws", (TEXT, A_STRING), STRING,
              lambda c, a: pl.concat_str(list(a[1:]), separator=constant_text(c, 0), ignore_nulls=True),
              called("CONCAT_WS"), repeats=True),
-    Function("substring", (A_STRING, A_COUNT, A_COUNT), STRING, polars_substring, called("SUBSTRING"),
+    Function("substring", (A_STRING, A_COUNT, A_COUNT), STRING, _polars_substring, called("SUBSTRING"),
              aliases=("substr", "mid"), optional=1, copies=4),
     Function("left", (A_STRING, A_COUNT), STRING,
              lambda _, a: a[0].str.head(a[1].cast(pl.Int64).clip(lower_bound=0)), called("LEFT")),
     Function("right", (A_STRING, A_COUNT), STRING,
              lambda _, a: a[0].str.tail(a[1].cast(pl.Int64).clip(lower_bound=0)), called("RIGHT")),
-    Function("trim", (A_STRING,), STRING, each(lambda x: x.str.strip_chars(" ")), called("TRIM")),
-    Function("ltrim", (A_STRING,), STRING, each(lambda x: x.str.strip_chars_start(" ")), called("LTRIM")),
-    Function("rtrim", (A_STRING,), STRING, each(lambda x: x.str.strip_chars_end(" ")), called("RTRIM")),
+    Function("trim", (A_STRING,), STRING, _each(lambda x: x.str.strip_chars(" ")), called("TRIM")),
+    Function("ltrim", (A_STRING,), STRING, _each(lambda x: x.str.strip_chars_start(" ")), called("LTRIM")),
+    Function("rtrim", (A_STRING,), STRING, _each(lambda x: x.str.strip_chars_end(" ")), called("RTRIM")),
     Function("startswith", (A_STRING, A_STRING), BOOLEAN, lambda _, a: a[0].str.starts_with(a[1]),
              called("STARTSWITH")),
     Function("endswith", (A_STRING, A_STRING), BOOLEAN, lambda _, a: a[0].str.ends_with(a[1]), called("ENDSWITH")),
     Function("contains", (A_STRING, A_STRING), BOOLEAN, lambda _, a: a[0].str.contains(a[1], literal=True),
              called("CONTAINS")),
-    Function("instr", (A_STRING, A_STRING), INT, lambda _, a: polars_position(a[0], a[1]), called("INSTR"), copies=4),
-    Function("locate", (A_STRING, A_STRING), INT, lambda _, a: polars_position(a[1], a[0]), called("LOCATE"),
+    Function("instr", (A_STRING, A_STRING), INT, lambda _, a: _polars_position(a[0], a[1]), called("INSTR"), copies=4),
+    Function("locate", (A_STRING, A_STRING), INT, lambda _, a: _polars_position(a[1], a[0]), called("LOCATE"),
              aliases=("position",), copies=4),
-    Function("replace", (A_STRING, TEXT, TEXT), STRING, polars_replace, called("REPLACE")),
-    Function("repeat", (A_STRING, COUNT), STRING, polars_repeat, called("REPEAT"), copies=2),
-    Function("lpad", (A_STRING, COUNT, TEXT), STRING, polars_lpad, called("LPAD"), optional=1, copies=2),
-    Function("rpad", (A_STRING, COUNT, TEXT), STRING, polars_rpad, called("RPAD"), optional=1),
-    Function("split_part", (A_STRING, TEXT, PART), STRING, polars_split_part, called("SPLIT_PART"), copies=2),
-    Function("reverse", (A_STRING,), STRING, polars_reverse, called("REVERSE")),
+    Function("replace", (A_STRING, TEXT, TEXT), STRING, _polars_replace, called("REPLACE")),
+    Function("repeat", (A_STRING, COUNT), STRING, _polars_repeat, called("REPEAT"), copies=2),
+    Function("lpad", (A_STRING, COUNT, TEXT), STRING, _polars_lpad, called("LPAD"), optional=1, copies=2),
+    Function("rpad", (A_STRING, COUNT, TEXT), STRING, _polars_rpad, called("RPAD"), optional=1),
+    Function("split_part", (A_STRING, TEXT, PART), STRING, _polars_split_part, called("SPLIT_PART"), copies=2),
+    Function("reverse", (A_STRING,), STRING, _polars_reverse, called("REVERSE")),
     Function("like", (A_STRING, PATTERN), BOOLEAN,
              lambda c, a: a[0].str.contains(like_to_regex(constant_text(c, 1))),
              lambda c, a: f"({a[0]} LIKE {like_to_spark(constant_text(c, 1))})", form="({0} LIKE {1})"),

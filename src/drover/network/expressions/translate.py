@@ -6,18 +6,18 @@ differently, parentheses are demanded, so that a text never means something else
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from sqlglot import exp
 
-from drover.errors import ExpressionError
+from drover.errors import ExpressionError, nearest
 from drover.network.expressions import check, clauses
 from drover.network.expressions.functions import BY_NAME, FUNCTIONS, REFUSED
 from drover.network.expressions.literals import INTEGER_RANGE, integer_literal, read_number
 from drover.network.expressions.tree import UNTYPED, Column, Expression, Literal
+from drover.network.expressions.words import FORBIDDEN
 from drover.network.types import (
     BOOLEAN,
     DATE,
@@ -67,19 +67,21 @@ class Translator:
             raise self.refuse("a part of this expression is missing", "Complete it.")
         kind = type(node)
         if kind in BINARY:
-            return self.binary(node)
+            return self._binary(node)
         if kind is exp.NullSafeNEQ:
-            return self.call("not", self.translate(exp.NullSafeEQ(this=node.this, expression=node.expression)))
+            self.demand_parentheses(node, node.this, node.expression)
+            return self.call("not", self.named("<=>", node.this, node.expression))
         if kind in CHAINS:
-            return self.named(CHAINS[kind], *flatten(node, kind))
+            return self.named(CHAINS[kind], *_flatten(node, kind))
         if kind in UNARY:
-            return self.unary(node)
+            return self._unary(node)
         handler = HANDLERS.get(kind)
         if handler is None:
-            raise self.refuse(f"{kind.__name__} is not part of drover's expressions", ALL_FUNCTIONS)
+            raise self.refuse("a part of it is not known to drover", SEE_ALL)
         return handler(self, node)
 
     def refuse(self, rule: str, way_out: str) -> ExpressionError:
+        """Return the error about the whole text; the caller raises it."""
         return ExpressionError(self.text, rule, way_out)
 
     def named(self, name: str, *nodes: object) -> Expression:
@@ -87,9 +89,10 @@ class Translator:
         return check.apply(FUNCTIONS[name], [self.translate(node) for node in nodes], self.text)
 
     def call(self, name: str, *arguments: Expression) -> Expression:
+        """Return the call of a function that the table surely has, with arguments that are translated already."""
         return check.apply(FUNCTIONS[name], arguments, self.text)
 
-    def binary(self, node: exp.Expr) -> Expression:
+    def _binary(self, node: exp.Expr) -> Expression:
         left, right = node.args.get("this"), node.args.get("expression")
         self.demand_parentheses(node, left, right)
         name = BINARY[type(node)]
@@ -110,9 +113,9 @@ class Translator:
             if mixed_bits or (isinstance(node, COMPARISONS) and isinstance(operand, PREDICATES)):
                 raise self.refuse("it is unclear which operator comes first here", "Write parentheses.")
 
-    def unary(self, node: exp.Expr) -> Expression:
+    def _unary(self, node: exp.Expr) -> Expression:
         operand = node.args.get("this")
-        if isinstance(node, exp.Neg) and is_whole(operand):
+        if isinstance(node, exp.Neg) and _is_whole(operand):
             return integer_literal(-int(node.this.name), f"-{node.this.name}")  # -9223372036854775808 is one
         if isinstance(node, exp.Not) and isinstance(operand, exp.Is) and isinstance(operand.expression, exp.Null):
             return self.named("is not null", operand.this)
@@ -122,7 +125,7 @@ class Translator:
             return Literal(value.type, -value.value if fits else None)
         return self.call(UNARY[type(node)], value)
 
-    def column(self, node: exp.Expr) -> Expression:
+    def _column(self, node: exp.Expr) -> Expression:
         if not isinstance(node.this, exp.Identifier) or node.args.get("db") or node.args.get("catalog"):
             raise self.refuse("a column is a name, or left.name or right.name in a join", "Write only that.")
         name, table = node.this.name, node.args.get("table")
@@ -135,26 +138,35 @@ class Translator:
                 f"both inputs have a column {name!r}", f"Write {' or '.join(f'{s}.{name}' for s in sides)}."
             )
         if not sides or name not in self.columns[sides[0]]:
-            raise self.unknown_column(name, sides)
+            raise self._unknown_column(name, sides)
         return Column(self.columns[sides[0]][name], name, sides[0])
 
-    def unknown_column(self, name: str, sides: list[str]) -> ExpressionError:
+    def _unknown_column(self, name: str, sides: list[str]) -> ExpressionError:
         if name.lower() in REFUSED:
             why, way_out = REFUSED[name.lower()]
             return self.refuse(f"{name} is refused: {why}", way_out)
+        if name.lower() in FORBIDDEN:
+            return self.refuse(*FORBIDDEN[name.lower()])
         shown = {
             (f"{side}.{column}" if side else column): column
             for side in (sides or self.columns)
             for column in self.columns[side]
         }
-        near = difflib.get_close_matches(name, shown.values(), n=1)
-        hint = f"Did you mean {near[0]}? " if near else ""
+        hint = nearest(name, shown.values())
         return self.refuse(f"there is no column {name!r}", f"{hint}Known: {', '.join(shown) or 'none'}.")
 
-    def literal(self, node: exp.Expr) -> Expression:
+    def _literal(self, node: exp.Expr) -> Expression:
         return Literal(STRING, node.name) if node.args.get("is_string") else read_number(node.name)
 
-    def function(self, node: exp.Expr) -> Expression:
+    def _word(self, literal: Literal, word: str) -> Expression:
+        """Return what TRUE, FALSE or NULL stands for, unless a column of this name may have been meant."""
+        if any(name.lower() == word.lower() for columns in self.columns.values() for name in columns):
+            rule = f"it is unclear whether {word.upper()} is the column of this name"
+            other = "CAST('' AS BOOLEAN)" if literal.value is None else f"CAST('{word.lower()}' AS BOOLEAN)"
+            raise self.refuse(rule, f"Put the column into `backticks`; for the constant write {other}.")
+        return literal
+
+    def _function(self, node: exp.Expr) -> Expression:
         name = node.this.lower() if isinstance(node.this, str) else ""
         if name in REFUSED:
             why, way_out = REFUSED[name]
@@ -163,17 +175,19 @@ class Translator:
         if name == "nullif" and len(arguments) == 2:
             same = self.call("=", *arguments)
             return self.call("case", same, Literal(UNTYPED, None), arguments[0])
+        if name in FORBIDDEN:
+            raise self.refuse(*FORBIDDEN[name])
         if name not in CALLABLE:
-            near = difflib.get_close_matches(name, CALLABLE, n=1)
-            raise self.refuse(f"there is no function {name!r}", f"Did you mean {near[0]}?" if near else ALL_FUNCTIONS)
+            hint = nearest(name, CALLABLE)
+            raise self.refuse(f"there is no function {name!r}", f"{hint}{SEE_ALL}")
         return check.apply(CALLABLE[name], arguments, self.text)
 
 
-def is_whole(node: object) -> bool:
+def _is_whole(node: object) -> bool:
     return isinstance(node, exp.Literal) and not node.is_string and node.name.isdecimal()
 
 
-def flatten(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
+def _flatten(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
     """Return the operands of a chain such as a AND b AND c, without recursion."""
     operands: list[exp.Expr] = []
     waiting = [node]
@@ -190,13 +204,15 @@ def flatten(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
 CALLABLE: Final = {
     name: row for name, row in BY_NAME.items() if name.isidentifier() and (name in row.aliases or not row.form)
 }
-ALL_FUNCTIONS: Final = f"Known: {', '.join(sorted({*CALLABLE, 'nullif'}))}."
+SEE_ALL: Final = "See docs/expressions.md for all there is."
 SIDE_BY_SIDE: Final = ("two strings stand side by side", r"Write || between them, or \' for a quote in a string.")
 NO_INTERVAL: Final = ("an interval is only added to a timestamp", "Write for example t + INTERVAL '5' MINUTE.")
+NO_STAR: Final = ("* stands for a row only in count(*)", "Name a column.")
+NO_DISTINCT: Final = ("DISTINCT goes with count", "Leave it out, or put a column of this name into `backticks`.")
 NO_TUPLE: Final = ("a list of values is no value", "Remove the parentheses or the comma.")
 
 
-def refusal(rule: str, way_out: str) -> Handler:
+def _refusal(rule: str, way_out: str) -> Handler:
     """Return a handler for a kind of raw node that people write but that has no meaning here."""
 
     def handle(translator: Translator, _: exp.Expr) -> Expression:
@@ -207,10 +223,10 @@ def refusal(rule: str, way_out: str) -> Handler:
 
 Handler = Callable[[Translator, exp.Expr], Expression]
 HANDLERS: Final[Mapping[type[exp.Expr], Handler]] = {
-    exp.Column: Translator.column,
-    exp.Literal: Translator.literal,
-    exp.Boolean: lambda _, node: Literal(BOOLEAN, bool(node.this)),
-    exp.Null: lambda _, node: Literal(UNTYPED, None),
+    exp.Column: Translator._column,
+    exp.Literal: Translator._literal,
+    exp.Boolean: lambda t, node: t._word(Literal(BOOLEAN, bool(node.this)), str(node.this)),
+    exp.Null: lambda t, _: t._word(Literal(UNTYPED, None), "null"),
     exp.Paren: lambda t, node: t.translate(node.this),
     exp.Is: clauses.is_,
     exp.Between: clauses.between,
@@ -222,8 +238,10 @@ HANDLERS: Final[Mapping[type[exp.Expr], Handler]] = {
     exp.TryCast: clauses.cast,
     exp.Extract: clauses.extract,
     exp.StrPosition: clauses.position,
-    exp.Anonymous: Translator.function,
-    exp.Concat: refusal(*SIDE_BY_SIDE),
-    exp.Interval: refusal(*NO_INTERVAL),
-    exp.Tuple: refusal(*NO_TUPLE),
+    exp.Anonymous: Translator._function,
+    exp.Concat: _refusal(*SIDE_BY_SIDE),
+    exp.Interval: _refusal(*NO_INTERVAL),
+    exp.Tuple: _refusal(*NO_TUPLE),
+    exp.Star: _refusal(*NO_STAR),
+    exp.Distinct: _refusal(*NO_DISTINCT),
 }

@@ -48,7 +48,7 @@ class Expression:
     @property
     def columns(self) -> frozenset[tuple[str, str]]:
         """The columns used, as (side, name); the side is "" where there is one input only."""
-        return frozenset((node.side, node.name) for node in walk(self) if isinstance(node, Column))
+        return frozenset((node.side, node.name) for node in _walk(self) if isinstance(node, Column))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Call(Expression):
         return self.arguments
 
 
-def walk(root: Expression) -> Iterator[Expression]:
+def _walk(root: Expression) -> Iterator[Expression]:
     """Yield every node once, also one that several parents share."""
     seen: set[int] = set()
     waiting = [root]

@@ -147,7 +147,7 @@ def reference() -> str:
 def _reference_lines() -> Iterator[str]:
     yield "# Network files"
     yield ""
-    yield "<!-- Made by drover.network.files.fields.reference; tests/network/test_fields.py says how to make it again. -->"
+    yield "<!-- Made by drover.network.files.fields.reference; tests/network/files/test_fields.py says how. -->"
     yield ""
     yield "A network file is YAML without anchors, aliases and tags. `drover check FILE` lists all its faults."
     yield "Where a list is expected, one item may stand without brackets. A length of time is a whole number and a unit"
