@@ -7,12 +7,16 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from drover.spark.session import session
+from drover.spark.session import DRIVER_OPTIONS, session
+
+# Every test is over before Java's second compiler has paid for itself: without it, and with the plain collector, the
+# tests of expressions take half the processor time (24 s instead of 52 s).
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One Spark for all tests: starting it takes longer than most of them."""
-    running = session("drover tests", master="local[2]")
+    running = session("drover tests", master="local[2]", config={DRIVER_OPTIONS: QUICK_START})
     yield running
     running.stop()
