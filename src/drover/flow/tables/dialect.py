@@ -60,6 +60,7 @@ class Dialect(Protocol):
     same: str  # the operator that compares two values and finds NULL equal to NULL
     measure: str  # tells the planner of the size of the temporary table; may be empty
     longest_name: int  # in bytes
+    keeps_connections: bool  # whether connecting takes long
 
     def connect(self, address: Address) -> Connection:
         """Open a connection in which each statement commits by itself."""

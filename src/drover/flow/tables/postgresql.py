@@ -14,7 +14,7 @@
 | timestamp_ntz | timestamp without time zone |
 
 Rule 1: writers may work at once: each statement is atomic, and rows are staged in the order of their keys, so that no
-two writers wait for each other in a circle.
+two writers wait for each other in a circle. Rows with NULL in their key, which no index tells apart, lock the table.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ class PostgreSQL:
     same: str = "IS NOT DISTINCT FROM"
     measure: str = f"ANALYZE {quote(STAGE)}"  # without it, a thousand keys may cost a walk through the whole table
     longest_name: int = 63
+    keeps_connections: bool = True
 
     def connect(self, address: Address) -> Connection:
         """Connect to the server."""

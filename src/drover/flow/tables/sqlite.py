@@ -19,6 +19,7 @@ commit nobody would repeat the batch whose rows a power cut has taken.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -72,11 +73,15 @@ class SQLite:
     same: str = "IS"
     measure: str = ""
     longest_name: int = 1_000_000
+    keeps_connections: bool = False
 
     def connect(self, address: Address) -> Connection:
         """Open the file."""
         import adbc_driver_sqlite.dbapi as driver  # noqa: PLC0415 - only networks with tables need it
 
+        folder = Path(address.path).parent
+        if not folder.is_dir():  # the driver would say that it cannot allocate memory
+            raise TableError(f"there is no folder {folder}")
         connection = driver.connect(address.path, autocommit=True)
         with connection.cursor() as cursor:
             for setting in (f"busy_timeout = {BUSY_SECONDS * 1000}", "synchronous = FULL", "temp_store = MEMORY"):

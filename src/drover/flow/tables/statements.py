@@ -44,14 +44,12 @@ def upsert(table: Table, name: str, values: Sequence[str], time: str, dialect: D
 
 
 def upsert_null_keys(table: Table, name: str, values: Sequence[str], time: str, dialect: Dialect) -> Iterator[str]:
-    """Yield the statements, of one transaction, that take in the staged rows with NULL in their key.
+    """Yield the statements, of one transaction in which nobody else writes, that take in rows with NULL in their key.
 
     No unique index finds these, so the smaller rows go first, and then those come in that meet none. Each looks through
     the rows with NULL in their key, which are few: with a key of one column, one.
     """
     staged = dict(zip(table.schema.names, values, strict=True))
-    if dialect.lock:
-        yield dialect.lock.format(table=name)
     same = " AND ".join(f"t.{quote(column)} {dialect.same} {staged[column]}" for column in table.key)
     stored_null = " OR ".join(f"t.{quote(column)} IS NULL" for column in table.key)
     staged_null = " OR ".join(f"{staged[column]} IS NULL" for column in table.key)

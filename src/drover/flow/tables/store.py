@@ -1,6 +1,6 @@
 """One table of the network in its database: made or checked at the start, then fetched from and written to.
 
-Rule 1: a connection lives as long as one call. A worker that dies leaves a transaction that never happened.
+Rule 1: every change is one transaction, so a worker that dies leaves all of it or nothing.
 Rule 2: whatever goes wrong here is a TableError: the database's trouble, and not the operator's.
 """
 
@@ -16,6 +16,7 @@ import pyarrow as pa
 from drover.errors import TableError, visible
 from drover.flow.tables import statements
 from drover.flow.tables.address import POSTGRESQL, SQLITE, Address, touched
+from drover.flow.tables.connections import lease
 from drover.flow.tables.dialect import MOST_ROWS, STAGE, Dialect, Existing, Staged
 from drover.flow.tables.postgresql import PostgreSQL
 from drover.flow.tables.sqlite import SQLite
@@ -82,11 +83,14 @@ class Store:
                 self._check_null_keys(connection, rows)
             staged = self.dialect.stage(rows, [column.type for column in table.columns])
             self._stage(connection, staged)
-            changes = [statements.upsert(table, self.name, staged.values, time, self.dialect)]
+            changes = [self.dialect.begin]
+            if null_keys and self.dialect.lock:  # first of all: who asks for it later may wait for one who waits for us
+                changes.append(self.dialect.lock.format(table=self.name))
+            changes.append(statements.upsert(table, self.name, staged.values, time, self.dialect))
             if null_keys:
                 changes += statements.upsert_null_keys(table, self.name, staged.values, time, self.dialect)
             with connection.cursor() as cursor:
-                for statement in (self.dialect.begin, *changes, "COMMIT"):
+                for statement in (*changes, "COMMIT"):
                     cursor.executescript(statement)
 
     @contextmanager
@@ -95,7 +99,7 @@ class Store:
         import adbc_driver_manager  # noqa: PLC0415 - only networks with tables need it
 
         try:
-            with self.dialect.connect(self.address) as connection:
+            with lease(self.dialect, self.address) as connection:
                 yield connection
         except (adbc_driver_manager.Error, pa.ArrowException, pl.exceptions.PolarsError, OSError, TableError) as error:
             told = " ".join(self.address.hide(str(error)).split())
