@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from drover.spark.session import session
+from tests.flow.tables import server
 
 
 @pytest.fixture(scope="session")
@@ -16,3 +17,13 @@ def spark() -> Iterator[SparkSession]:
     running = session("drover tests", master="local[2]")
     yield running
     running.stop()
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[str]:
+    """The URI of a PostgreSQL server that runs for the tests alone."""
+    if server.binaries() is None:
+        pytest.skip("PostgreSQL is not installed: there is no initdb")
+    pytest.importorskip("adbc_driver_postgresql", reason="the driver for PostgreSQL is not installed")
+    with server.running() as uri:
+        yield uri

@@ -54,6 +54,7 @@ class Driver:
     tables: Mapping[str, Address] = field(default_factory=dict, repr=False)  # of every table that operators use
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     history: list[dict[str, Any]] = field(default_factory=list)  # Any: a JSON object per batch, for `lastProgress`
+    trouble: DroverError | None = None  # what stopped it, in drover's own words
     _lock: Lock | None = None
     _turn: threading.Lock = field(default_factory=threading.Lock)
 
@@ -91,7 +92,11 @@ class Driver:
         """Run one of Spark's micro-batches; one that is in the state already is not run again."""
         with self._turn:
             if spark_batch > self.spark_batch:
-                self._run(rows, spark_batch)
+                try:
+                    self._run(rows, spark_batch)
+                except DroverError as error:  # Spark will tell of it too, at the end of a long traceback
+                    self.trouble = error
+                    raise
 
     def close_windows(self, spark: SparkSession) -> None:
         """Run a batch without rows if the watermark has moved since the last one."""

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
 
 import pytest
 
 from drover.flow.tables import Address
-from tests.flow.tables import server
 
 NewAddress = Callable[[], Address]
-
-
-@pytest.fixture(scope="session")
-def postgresql() -> Iterator[str]:
-    """The URI of a PostgreSQL server that runs for the tests alone."""
-    if server.binaries() is None:
-        pytest.skip("PostgreSQL is not installed: there is no initdb")
-    pytest.importorskip("adbc_driver_postgresql", reason="the driver for PostgreSQL is not installed")
-    with server.running() as uri:
-        yield uri
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])

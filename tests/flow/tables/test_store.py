@@ -159,6 +159,16 @@ def test_a_database_that_cannot_be_reached_is_named_without_its_password(uri: st
     assert "hush" not in str(caught.value)
 
 
+def test_what_the_database_says_is_told_without_the_statement(new_address: NewAddress) -> None:
+    address = new_address()
+    store = writer(address)
+    change(address, f"DROP TABLE {store.name}")
+    with pytest.raises(TableError, match=r"(no such table|does not exist)") as caught:
+        store.upsert(rows([1], 0), "ts")
+    assert "INSERT" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
 def test_a_locked_database_is_waited_for_and_then_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.2)
     address = file_address(tmp_path)

@@ -83,9 +83,13 @@ class SQLite:
         if not folder.is_dir():  # the driver would say that it cannot allocate memory
             raise TableError(f"there is no folder {folder}")
         connection = driver.connect(address.path, autocommit=True)
-        with connection.cursor() as cursor:
-            for setting in (f"busy_timeout = {BUSY_SECONDS * 1000}", "synchronous = FULL", "temp_store = MEMORY"):
-                cursor.executescript(f"PRAGMA {setting}")
+        try:
+            with connection.cursor() as cursor:
+                for setting in (f"busy_timeout = {BUSY_SECONDS * 1000}", "synchronous = FULL", "temp_store = MEMORY"):
+                    cursor.executescript(f"PRAGMA {setting}")
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def keep(self, cursor: Cursor) -> None:

@@ -6,6 +6,7 @@ Rule 2: whatever goes wrong here is a TableError: the database's trouble, and no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from adbc_driver_manager.dbapi import Connection
 
 DIALECTS: Final[Mapping[str, Dialect]] = {SQLITE: SQLite(), POSTGRESQL: PostgreSQL()}
-TOLD: Final = 400  # characters of a database's message; behind them it repeats the statement
+TOLD: Final = 400  # characters of a database's message
+STATEMENT: Final = re.compile(r" query '.*'(?=: )| query: .*", re.DOTALL)  # which a message repeats, at any length
 
 
 class Store:
@@ -102,7 +104,7 @@ class Store:
             with lease(self.dialect, self.address) as connection:
                 yield connection
         except (adbc_driver_manager.Error, pa.ArrowException, pl.exceptions.PolarsError, OSError, TableError) as error:
-            told = " ".join(self.address.hide(str(error)).split())
+            told = " ".join(STATEMENT.sub("", self.address.hide(str(error))).split())
             raise TableError(
                 f"table {self.table.name!r} at {self.address.shown}: {visible(told, TOLD).rstrip('.')}. "
                 "Set this right and start again: the batch will be repeated."
