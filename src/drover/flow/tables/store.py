@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 DIALECTS: Final[Mapping[str, Dialect]] = {SQLITE: SQLite(), POSTGRESQL: PostgreSQL()}
 TOLD: Final = 400  # characters of a database's message
-STATEMENT: Final = re.compile(r" query '.*'(?=: )| query: .*", re.DOTALL)  # which a message repeats, at any length
+# What a message repeats of the statement, at any length, as SQLite and PostgreSQL do.
+STATEMENT: Final = re.compile(r"\nquery: .*| query '.*'(?=: )|\nLINE \d+: .*?\^", re.DOTALL)
 
 
 class Store:
