@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from drover.spark.session import DRIVER_OPTIONS, session
+from tests.flow.tables import server
 
 # Every test is over before Java's second compiler has paid for itself: without it, and with the plain collector, the
 # tests of expressions take half the processor time (24 s instead of 52 s).
@@ -20,3 +21,13 @@ def spark() -> Iterator[SparkSession]:
     running = session("drover tests", master="local[2]", config={DRIVER_OPTIONS: QUICK_START})
     yield running
     running.stop()
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[str]:
+    """The URI of a PostgreSQL server that runs for the tests alone."""
+    if server.binaries() is None:
+        pytest.skip("PostgreSQL is not installed: there is no initdb")
+    pytest.importorskip("adbc_driver_postgresql", reason="the driver for PostgreSQL is not installed")
+    with server.running() as uri:
+        yield uri

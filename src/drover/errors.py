@@ -128,3 +128,10 @@ class StateError(DroverError):
 
 class LockedError(StateError):
     """A checkpoint that another run is working on."""
+
+
+class TableError(DroverError):
+    """A relational table that cannot be reached, read or written, or that is not as the network declares it.
+
+    It says nothing against the operator that met it: the batch fails and is repeated, the operator is not parked.
+    """

@@ -10,6 +10,7 @@ from drover.flow.frames import Frame, pack
 from drover.flow.node import Failure, Sample, Task, run_place
 from drover.flow.operators import Runner, UnitState, Workshop, late_streams, make_runner
 from drover.flow.schedule import Place, make_schedule
+from drover.flow.tables import Address
 from drover.flow.watermarks import Progress, clocks
 from drover.network.model import Network
 from drover.network.operators import Operator
@@ -22,14 +23,14 @@ Batch = Mapping[str, pl.DataFrame]  # by source
 class Harness:
     """Runs batches of one network; the state lives here, whatever the plan."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, tables: Mapping[str, Address] | None = None) -> None:
         self.network = network
         self.progress = Progress()
         self.states: dict[str, UnitState] = {operator.name: UnitState() for operator in network.operators}
         self.results: dict[str, list[pl.DataFrame]] = {stream: [] for stream in network.outputs}
         self.samples: list[Sample] = []
         self.failures: list[Failure] = []
-        shop = Workshop(network, lambda _: None, late_streams(network))
+        shop = Workshop(network, lambda _: None, late_streams(network), tables or {})
         self.runners: dict[str, Runner] = {op.name: make_runner(op, shop) for op in network.operators}
 
     def run(self, batch: Batch, plan: Plan) -> None:

@@ -1,7 +1,9 @@
 """A node's work in one hop: its operators, in topological order, on the frames that have come.
 
 Rule 1: edges within a place are passed in memory; everything else leaves as frames.
-Rule 2: an operator that fails takes nothing in and gives nothing out; the others go on, and the failure is reported.
+Rule 2: an operator that fails by its own fault (`is_own_fault`) takes nothing in and gives nothing out; the others go
+on, and the failure is reported. Whatever else fails, fails the batch, which is repeated: nobody is parked because a
+database was down or a disk full.
 Rule 3: time is an argument: `cpu` tells how many seconds the process has been busy so far.
 """
 
@@ -16,7 +18,7 @@ from drover.flow.frames import Frame, pack, unpack
 from drover.flow.operators import Clock, Runner, UnitState
 from drover.flow.schedule import Place, Schedule
 from drover.network.model import Network
-from drover.network.operators import Operator
+from drover.network.operators import Operator, UserDefined
 from drover.network.types import polars_type
 
 
@@ -89,6 +91,18 @@ def run_place(
     return outcome
 
 
+def is_own_fault(operator: Operator, error: Exception) -> bool:
+    """Return whether the operator would fail again on the same rows, wherever it runs, and must not stop the others.
+
+    A user's function may raise anything. An expression never fails on a row; should one that drover got wrong, Polars
+    says so, and repeating the batch would not help. A table's operators have no expressions: their trouble is the
+    database's.
+    """
+    if isinstance(operator, UserDefined):
+        return True
+    return operator.table is None and isinstance(error, pl.exceptions.PolarsError)
+
+
 def _run_one(
     task: Task,
     operator: Operator,
@@ -104,7 +118,9 @@ def _run_one(
     state = states(operator)
     try:
         made = runners(operator).run(inputs, state, task.clocks[operator.name])
-    except Exception as error:  # noqa: BLE001 - a user's function may raise anything; one query must not stop the others
+    except Exception as error:
+        if not is_own_fault(operator, error):
+            raise
         outcome.failures.append(Failure(operator.name, f"{type(error).__name__}: {error}"))
         state.restore()
         made = _nothing(task, operator)

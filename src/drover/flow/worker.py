@@ -7,6 +7,7 @@ Rule 2: no Spark here; frames go in, frames and one report come out.
 
 from __future__ import annotations
 
+import hashlib
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from drover.flow.state.layout import STATE, state_name
 from drover.flow.state.segments import Delta, Segment, newest_of, read_parts, write_deltas
 from drover.flow.state.storage import join, open_root
 from drover.flow.state.versions import PartState, Version, advance, should_compact
+from drover.flow.tables import Address
 from drover.network.durations import Micros
 from drover.network.model import Network
 from drover.network.operators import Operator
@@ -30,10 +32,16 @@ Saved = Mapping[str, PartState]  # the saved state of one operator, by part
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A network on its way to workers, which unpack it once and know it again by its fingerprint."""
+    """A network and the addresses of its tables on their way to workers, which know them again by their fingerprint."""
 
     fingerprint: str
     pickled: bytes = field(repr=False)
+
+
+def pack_network(network: Network, tables: Mapping[str, Address]) -> Packed:
+    """Return a network as it travels to workers; `tables` says where its tables live."""
+    pickled = pickle.dumps((network, dict(tables)))
+    return Packed(hashlib.sha256(pickled).hexdigest(), pickled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +89,8 @@ class Memory:
     def shop(self, packed: Packed) -> tuple[Network, Workshop]:
         """Return the network, unpacked at most once."""
         if packed.fingerprint not in self.networks:
-            network: Network = pickle.loads(packed.pickled)
-            self.networks[packed.fingerprint] = (network, Workshop(network, self.spend, late_streams(network)))
+            network, tables = pickle.loads(packed.pickled)
+            self.networks[packed.fingerprint] = (network, Workshop(network, self.spend, late_streams(network), tables))
         return self.networks[packed.fingerprint]
 
     def runner(self, packed: Packed, operator: Operator) -> Runner:

@@ -7,17 +7,23 @@ committed go out; the same input gives the same output on every replay.
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 import polars as pl
+from pyspark.errors import PythonException
 from pyspark.sql import DataFrame
 
+from drover.errors import DroverError, TableError
 from drover.flow.frames import Frame, unpack
 from drover.flow.router import DEAD, LATEST
 from drover.flow.worker import Assignment, Report
 from drover.network.durations import Micros
 from drover.spark.tasks import FRAME_TYPE, REPORT, NodeTask, RouterTask, Shape
+
+SAID: Final = re.compile(r"^drover\.errors\.(\w+): (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +47,20 @@ def run_batch(rows: DataFrame, shapes: Mapping[str, Shape], assignment: Assignme
     context.setJobDescription(
         f"drover batch {assignment.batch}: {len(shapes)} sources, {schedule.nodes} nodes, {schedule.hops} hops"
     )
-    collected = frames.toArrow()
+    try:
+        collected = frames.toArrow()
+    except PythonException as error:
+        raise _told(error) from error
     return gather([Frame(*row) for row in zip(*(column.to_pylist() for column in collected.columns), strict=True)])
+
+
+def _told(error: PythonException) -> Exception:
+    """Return what drover said in a worker, if it was drover: Spark brings it here as the last line of a traceback."""
+    said = SAID.findall(str(error))
+    if not said:
+        return error
+    name, text = said[-1]
+    return TableError(text) if name == TableError.__name__ else DroverError(text)
 
 
 def gather(frames: list[Frame]) -> Result:

@@ -8,9 +8,7 @@ of Spark's batches it has seen.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import pickle
 import socket
 import threading
 import time
@@ -28,8 +26,9 @@ from drover.flow.state.documents import Commit
 from drover.flow.state.lock import Holder, Lock, hold
 from drover.flow.state.retention import sweep
 from drover.flow.state.storage import open_root
+from drover.flow.tables import Address, prepare_tables
 from drover.flow.watermarks import Progress, clocks
-from drover.flow.worker import Assignment, Packed
+from drover.flow.worker import Assignment, pack_network
 from drover.network.model import Network
 from drover.placement.plan import Plan
 from drover.spark.batch import Result, run_batch
@@ -52,18 +51,21 @@ class Driver:
     plan: Plan  # wanted from the next batch on
     stop_on_failure: bool = False
     dead_letters: Sink | None = None
+    tables: Mapping[str, Address] = field(default_factory=dict, repr=False)  # of every table that operators use
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     history: list[dict[str, Any]] = field(default_factory=list)  # Any: a JSON object per batch, for `lastProgress`
+    trouble: DroverError | None = None  # what stopped it, in drover's own words
     _lock: Lock | None = None
     _turn: threading.Lock = field(default_factory=threading.Lock)
 
     def open(self) -> None:
-        """Take the checkpoint, refuse it if it is another network's, and go on where it ends."""
+        """Take the checkpoint, refuse it if it is another network's, make or check tables, and go on where it ends."""
         fs, path = open_root(self.root)
         fs.create_dir(path, recursive=True)
         self._lock = hold(fs, path, Holder(os.getpid(), socket.gethostname(), time.strftime("%Y-%m-%d %H:%M:%S")))
         try:
             check_network(fs, path, self.network)
+            prepare_tables(self.network, self.tables)
             self.checkpoint = latest(fs, path)
             planned = read_plan(fs, path, self.checkpoint.batch + 1)
             if planned is not None and self._fits(planned):
@@ -90,7 +92,11 @@ class Driver:
         """Run one of Spark's micro-batches; one that is in the state already is not run again."""
         with self._turn:
             if spark_batch > self.spark_batch:
-                self._run(rows, spark_batch)
+                try:
+                    self._run(rows, spark_batch)
+                except DroverError as error:  # Spark will tell of it too, at the end of a long traceback
+                    self.trouble = error
+                    raise
 
     def close_windows(self, spark: SparkSession) -> None:
         """Run a batch without rows if the watermark has moved since the last one."""
@@ -112,7 +118,7 @@ class Driver:
         parked: dict[str, str] = dict(self.checkpoint.notes.get("parked", {}))
         assignment = Assignment(
             batch,
-            self._packed(),
+            pack_network(self.network, self.tables),
             make_schedule(self.network, plan),
             clocks(self.network, progress),
             {unit: dict(parts) for unit, parts in self.checkpoint.version.units.items()},
@@ -143,10 +149,6 @@ class Driver:
                 self.plan = replace(self.plan, number=written.number + 1)
             write_plan(fs, path, batch, self.plan)
         return self.plan
-
-    def _packed(self) -> Packed:
-        pickled = pickle.dumps(self.network)
-        return Packed(hashlib.sha256(pickled).hexdigest(), pickled)
 
     def _failures(self, result: Result) -> dict[str, str]:
         failed = {failure.operator: failure.reason for report in result.reports for failure in report.failures}

@@ -68,15 +68,25 @@ class Handle:
 
     def processAllAvailable(self) -> None:  # noqa: N802 - Spark's name
         """Wait until all rows that are there now are processed, and close the windows they allow to close."""
-        self._query.processAllAvailable()
+        try:
+            self._query.processAllAvailable()
+        except BaseException as error:
+            if self._driver.trouble is not None:
+                raise self._driver.trouble from error
+            raise
         self._driver.close_windows(self._spark)
 
     def awaitTermination(self, timeout: int | None = None) -> bool:  # noqa: N802 - Spark's name
-        """Wait until it ends, by itself, by `stop` or by an error, which is raised here; at most `timeout` seconds."""
+        """Wait until it ends, by itself, by `stop` or by an error, which is raised here; at most `timeout` seconds.
+
+        An error is a DroverError if it says what is wrong with tables, sinks or operators, else Spark's own.
+        """
         try:
             ended = self._query.awaitTermination(timeout) if timeout is not None else self._query.awaitTermination()
-        except BaseException:
+        except BaseException as error:
             self._finish()
+            if self._driver.trouble is not None:
+                raise self._driver.trouble from error
             raise
         if ended is False:
             return False

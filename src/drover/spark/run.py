@@ -8,7 +8,8 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 
 from drover.errors import DroverError
-from drover.flow.state.storage import open_root
+from drover.flow.state.storage import local_path, open_root
+from drover.flow.tables import Address, AnyAddress, addresses
 from drover.network.model import Network
 from drover.placement.plan import Plan, by_hash, round_robin, units_of
 from drover.spark.driver import Driver
@@ -33,6 +34,7 @@ def run(
     trigger: Mapping[str, Any] | None = None,  # Any: the arguments of Spark's own `trigger`
     stop_on_failure: bool = False,
     dead_letters: AnySink | None = None,
+    tables: Mapping[str, AnyAddress] | None = None,
 ) -> Handle:
     """Start a network and return its handle.
 
@@ -40,14 +42,17 @@ def run(
     a function of a DataFrame and a batch number, as for `foreachBatch`. `checkpoint` is a directory (path or URI) that
     belongs to this network alone; starting again on it goes on where the last run ended. `nodes` and `plan`
     ("round-robin", "hash", or a Plan) hold for a new checkpoint; an old one goes on with its own plan. `trigger` takes
-    the arguments of Spark's `trigger`, such as {"processingTime": "1 second"} or {"availableNow": True}.
+    the arguments of Spark's `trigger`, such as {"processingTime": "1 second"} or {"availableNow": True}. `tables` says
+    in which database each table lives: a URI (`sqlite:///path/to/file.db`, `postgresql://user@host/database`), or an
+    Address, if it has another name there. A table that is left out lives in `tables.db` in the checkpoint. A table that
+    is missing is made; one that is not as declared is refused.
     """
     delivered = _sinks(network, sinks)
     reading = read_sources(network, sources)
     spark = reading.frame.sparkSession
     driver = Driver(
         network, reading, delivered, checkpoint, _plan(network, plan, nodes), stop_on_failure,
-        None if dead_letters is None else _sink(dead_letters),
+        None if dead_letters is None else _sink(dead_letters), _addresses(network, tables or {}, checkpoint),
     )  # fmt: skip
     driver.open()
     try:
@@ -71,6 +76,11 @@ def _plan(network: Network, plan: str | Plan, nodes: int) -> Plan:
     if plan not in PLANS:
         raise DroverError(f"plan is {plan!r}, but must be a Plan or one of {', '.join(PLANS)}. Choose one.")
     return PLANS[plan](network, nodes)
+
+
+def _addresses(network: Network, given: Mapping[str, AnyAddress], checkpoint: str) -> dict[str, Address]:
+    folder = local_path(*open_root(checkpoint))
+    return addresses(network, given, None if folder is None else str(folder))
 
 
 def _sink(given: AnySink) -> Sink:

@@ -3,26 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from drover.flow.operators.aggregate import RunAggregate
 from drover.flow.operators.base import Clock, Frames, Runner, UnitState
 from drover.flow.operators.join import RunJoin
 from drover.flow.operators.stateless import RunFilter, RunMap, RunSwitch, RunSynthetic, RunUnion, Spend
+from drover.flow.operators.table import RunTableRead, RunTableWrite
 from drover.flow.operators.timeout import RunTimeout
 from drover.flow.operators.user import RunUserDefined
+from drover.flow.tables import Address
 from drover.network.model import Network
-from drover.network.operators import Aggregate, Filter, Join, Map, Operator, Switch, Synthetic, Union, UserDefined
+from drover.network.operators import (
+    Aggregate,
+    Filter,
+    Join,
+    Map,
+    Operator,
+    Switch,
+    Synthetic,
+    TableRead,
+    TableWrite,
+    Union,
+    UserDefined,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What runners are made of: the network, a way to spend processor time, and the streams whose rows may be late."""
+    """What runners are made of: the network, a way to spend processor time, the streams whose rows may be late.
+
+    `tables` has the address of every table that operators use.
+    """
 
     network: Network
     spend: Spend
     may_be_late: frozenset[str]
+    tables: Mapping[str, Address] = field(default_factory=dict)
 
 
 def late_streams(network: Network) -> frozenset[str]:
@@ -53,6 +71,8 @@ RUNNERS: Final[Mapping[str, Callable[[Any, Workshop], Runner]]] = {  # Any: each
     Join.kind: lambda operator, shop: RunJoin(
         operator, shop.network, operator.left in shop.may_be_late, operator.right in shop.may_be_late
     ),
+    TableRead.kind: lambda operator, shop: RunTableRead(operator, shop.network, shop.tables[operator.from_table]),
+    TableWrite.kind: lambda operator, shop: RunTableWrite(operator, shop.network, shop.tables[operator.into]),
     UserDefined.kind: lambda operator, shop: RunUserDefined(operator, shop.network, operator.input in shop.may_be_late),
     Synthetic.kind: lambda operator, shop: RunSynthetic(operator, shop.network, shop.spend),
 }

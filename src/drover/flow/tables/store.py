@@ -1,0 +1,158 @@
+"""One table of the network in its database: made or checked at the start, then fetched from and written to.
+
+Rule 1: every change is one transaction, so a worker that dies leaves all of it or nothing.
+Rule 2: whatever goes wrong here is a TableError: the database's trouble, and not the operator's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+import pyarrow as pa
+
+from drover.errors import TableError, visible
+from drover.flow.tables import statements
+from drover.flow.tables.address import POSTGRESQL, SQLITE, Address, touched
+from drover.flow.tables.connections import lease
+from drover.flow.tables.dialect import MOST_ROWS, STAGE, Dialect, Existing, Staged
+from drover.flow.tables.postgresql import PostgreSQL
+from drover.flow.tables.sqlite import SQLite
+from drover.network.model import Network
+from drover.network.operators import Table
+from drover.network.types import polars_type
+
+if TYPE_CHECKING:
+    from adbc_driver_manager.dbapi import Connection
+
+DIALECTS: Final[Mapping[str, Dialect]] = {SQLITE: SQLite(), POSTGRESQL: PostgreSQL()}
+TOLD: Final = 400  # characters of a database's message
+# What a message repeats of the statement, at any length, as SQLite and PostgreSQL do.
+STATEMENT: Final = re.compile(r"\nquery: .*| query '.*'(?=: )|\nLINE \d+: .*?\^", re.DOTALL)
+
+
+class Store:
+    """A table at an address."""
+
+    def __init__(self, table: Table, address: Address) -> None:
+        self.table = table
+        self.address = address
+        self.dialect = DIALECTS[address.database]
+        self.name = self.dialect.name(table.name, address)
+
+    def prepare(self, *, written: bool) -> None:
+        """Make the table if it is missing; refuse it if it is not as declared."""
+        with self._connected() as connection, connection.cursor() as cursor:
+            if differences := list(self._long_names()):
+                raise TableError("; ".join(differences))
+            found = self.dialect.look(cursor, self.table.name, self.address)
+            if written or found is None:
+                self.dialect.keep(cursor)
+            if found is None:
+                cursor.executescript(statements.create(self.table, self.name, self.dialect))
+            elif differences := list(self._differences(found)):
+                raise TableError(f"it is not as the network declares it: {'; '.join(differences)}")
+
+    def fetch(self, keys: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+        """Return columns of the rows with these keys, which are distinct and in the order of the table's key."""
+        types = self.table.schema.types
+        kinds = [types[column] for column in self.table.key]
+        parts = [pl.DataFrame(schema={column: polars_type(types[column]) for column in columns})]
+        if not keys.height:
+            return parts[0]
+        with self._connected() as connection:
+            for chunk in keys.iter_slices(MOST_ROWS):
+                staged = self.dialect.stage(chunk, kinds)
+                query = statements.fetch(self.table, self.name, columns, staged.values, self.dialect)
+                self._stage(connection, staged)
+                with connection.cursor() as cursor:
+                    result = self.dialect.query(cursor, query)
+                decoded = [self._decode(result, column, i) for i, column in enumerate(columns)]
+                parts.append(pl.DataFrame(decoded))
+        return pl.concat(parts)
+
+    def upsert(self, rows: pl.DataFrame, time: str) -> None:
+        """Take in rows, one per key and in the order of the keys; `time` is the column with their event time."""
+        if not rows.height:
+            return
+        table = self.table
+        rows = rows.select(table.schema.names)
+        null_keys = rows.select(pl.any_horizontal(pl.col(column).is_null() for column in table.key).any()).item()
+        with self._connected() as connection:
+            if null_keys:
+                self._check_null_keys(connection, rows)
+            staged = self.dialect.stage(rows, [column.type for column in table.columns])
+            self._stage(connection, staged)
+            changes = [self.dialect.begin]
+            if null_keys and self.dialect.lock:  # first of all: who asks for it later may wait for one who waits for us
+                changes.append(self.dialect.lock.format(table=self.name))
+            changes.append(statements.upsert(table, self.name, staged.values, time, self.dialect))
+            if null_keys:
+                changes += statements.upsert_null_keys(table, self.name, staged.values, time, self.dialect)
+            with connection.cursor() as cursor:
+                for statement in (*changes, "COMMIT"):
+                    cursor.executescript(statement)
+
+    @contextmanager
+    def _connected(self) -> Iterator[Connection]:
+        """Open a connection, and tell of any trouble in words that name the table and hide passwords."""
+        import adbc_driver_manager  # noqa: PLC0415 - only networks with tables need it
+
+        try:
+            with lease(self.dialect, self.address) as connection:
+                yield connection
+        except (adbc_driver_manager.Error, pa.ArrowException, pl.exceptions.PolarsError, OSError, TableError) as error:
+            told = " ".join(STATEMENT.sub("", self.address.hide(str(error))).split())
+            raise TableError(
+                f"table {self.table.name!r} at {self.address.shown}: {visible(told, TOLD).rstrip('.')}. "
+                "Set this right and start again: the batch will be repeated."
+            ) from error
+
+    def _stage(self, connection: Connection, staged: Staged) -> None:
+        with connection.cursor() as cursor:
+            cursor.adbc_ingest(STAGE, staged.rows, mode="replace", temporary=True)
+        if self.dialect.measure:
+            with connection.cursor() as cursor:
+                cursor.executescript(self.dialect.measure)
+
+    def _decode(self, result: pa.Table, column: str, index: int) -> pl.Series:
+        try:
+            return self.dialect.decode(result, self.table.schema.types[column], index).alias(column)
+        except (pa.ArrowException, pl.exceptions.PolarsError, TableError) as error:
+            raise TableError(f"column {column!r} cannot be read: {error}") from error
+
+    def _differences(self, found: Existing) -> Iterator[str]:
+        for name, kind in self.table.schema.types.items():
+            if name not in found.columns:
+                yield f"there is no column {name} {self.dialect.column_type(kind)} (for {kind})"
+            elif not self.dialect.fits(kind, found.columns[name]):
+                wanted = self.dialect.column_type(kind)
+                yield f"column {name} is {found.columns[name] or 'untyped'}, but must be {wanted} (for {kind})"
+        if frozenset(self.table.key) not in found.keys:
+            there = ", ".join(sorted(f"({', '.join(sorted(key))})" for key in found.keys)) or "none"
+            yield f"({', '.join(self.table.key)}) must have a unique index over it, and there is {there}"
+
+    def _long_names(self) -> Iterator[str]:
+        for name in (self.address.name or self.table.name, *self.table.schema.names):
+            if len(name.encode()) > self.dialect.longest_name:
+                yield f"the name {name} is too long for this database, which takes {self.dialect.longest_name} bytes"
+
+    def _check_null_keys(self, connection: Connection, rows: pl.DataFrame) -> None:
+        with connection.cursor() as cursor:
+            found = self.dialect.look(cursor, self.table.name, self.address)
+        for column in self.table.key:
+            if found is not None and column in found.no_nulls and rows[column].null_count():
+                raise TableError(
+                    f"a row has NULL in key column {column}, which the table cannot hold. "
+                    f"Filter such rows before the write (`{column} IS NOT NULL`), or let the column be NULL"
+                )
+
+
+def prepare_tables(network: Network, addresses: Mapping[str, Address]) -> None:
+    """Make or check every table that operators use."""
+    declared = {table.name: table for table in network.tables}
+    for name, written in touched(network).items():
+        Store(declared[name], addresses[name]).prepare(written=written)
