@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import reduce
-
 import polars as pl
 import pytest
 from numpy.random import Generator, default_rng
-from polars.testing import assert_frame_equal
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
+from pyspark.sql import SparkSession
 
-import drover
 from drover.network.generate import DagParameters, dags, rows
 from drover.network.model import Network
 from drover.placement.plan import Plan, units_of
 from tests.flow.harness import Batch, Harness, cut_rows
+from tests.flow.oracle import assert_same_rows, expected_streams
 
 NETWORKS = 40
 
@@ -44,37 +39,6 @@ def _delayed(frame: pl.DataFrame, rng: Generator) -> pl.DataFrame:
     return frame.with_columns(pl.col("ts") - pl.Series(back).cast(pl.Duration("us")))
 
 
-def expected_streams(spark: SparkSession, network: Network, batches: list[Batch]) -> dict[str, pl.DataFrame]:
-    """Return what plain Spark gives for the same rows in the same batches."""
-    inputs = {}
-    for source in network.sources:
-        parts = [batch[source.name].with_columns(pl.lit(i, pl.Int32).alias("batch")) for i, batch in enumerate(batches)]
-        inputs[source.name] = spark.createDataFrame(pl.concat(parts).to_arrow())
-    return collect(drover.reference(network, inputs, batches="batch").streams, network.outputs)
-
-
-def collect(streams: Mapping[str, DataFrame], names: Sequence[str]) -> dict[str, pl.DataFrame]:
-    """Return several streams with one Spark job: side by side, each in columns of its own."""
-    parts = [
-        streams[name].select(
-            F.lit(i).alias("stream"), *(F.col(f"`{column}`").alias(f"{i} {column}") for column in streams[name].columns)
-        )
-        for i, name in enumerate(names)
-    ]
-    whole = pl.DataFrame(reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts).toArrow())
-    return {
-        name: whole.filter(pl.col("stream") == i).select(
-            pl.col(f"{i} {column}").alias(column) for column in streams[name].columns
-        )
-        for i, name in enumerate(names)
-    }
-
-
-def assert_same_rows(found: pl.DataFrame, expected: pl.DataFrame) -> None:
-    assert found.schema == expected.schema
-    assert_frame_equal(found, expected, check_row_order=False, rel_tol=1e-9, abs_tol=1e-12)
-
-
 @pytest.mark.parametrize("seed", range(NETWORKS))
 def test_a_network_gives_what_spark_gives(spark: SparkSession, seed: int) -> None:
     rng = default_rng(seed)
@@ -84,6 +48,6 @@ def test_a_network_gives_what_spark_gives(spark: SparkSession, seed: int) -> Non
     for number, batch in enumerate([*batches, {}]):  # the last, without rows, closes what the one before has shown
         harness.run(batch, random_plan(network, number, rng))
     assert harness.failures == []
-    expected = expected_streams(spark, network, batches)
+    expected = expected_streams(spark, network, dict(enumerate(batches)))
     for stream in network.outputs:
         assert_same_rows(harness.output(stream), expected[stream])

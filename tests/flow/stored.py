@@ -1,0 +1,155 @@
+"""A driver in one process whose state lives on disk, and whose workers come and go.
+
+Batches pass the router and `run_worker`, frames are shuffled, workers lose their memory or are given each other's work,
+batches are run, thrown away and run again, and now and then everything but the disk is forgotten.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+from numpy.random import Generator
+from pyarrow.fs import FileSystem, LocalFileSystem
+
+from drover.flow.frames import DRIVER, Frame, unpack
+from drover.flow.node import Failure
+from drover.flow.router import LATEST, route
+from drover.flow.schedule import Place, make_schedule
+from drover.flow.state.commits import Checkpoint, commit, latest
+from drover.flow.state.documents import Commit
+from drover.flow.state.retention import sweep
+from drover.flow.watermarks import Progress, clocks
+from drover.flow.worker import Assignment, Memory, Packed, Report, run_worker
+from drover.network.durations import Micros
+from drover.network.model import Network
+from drover.network.types import polars_type
+from drover.placement.plan import Plan
+from tests.flow.harness import Batch
+
+WORKERS = 3
+
+
+@dataclass(slots=True)
+class Computed:
+    """What a batch gave before anything of it was committed."""
+
+    rows: dict[str, pl.DataFrame]
+    latest: dict[str, Micros]
+    reports: list[Report]
+
+
+def new_worker() -> Memory:
+    return Memory(lambda: 0.0, lambda _: None)
+
+
+@dataclass(slots=True)
+class StoredHarness:
+    """Runs batches of one network on a checkpoint; `rng` decides what goes wrong."""
+
+    network: Network
+    root: Path
+    rng: Generator
+    trouble: float = 0.3  # probability of each thing that can go wrong, per batch
+    checkpoint: Checkpoint = field(default_factory=Checkpoint)
+    workers: deque[Memory] = field(default_factory=lambda: deque(new_worker() for _ in range(WORKERS)))
+    results: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+    attempts: int = 0
+
+    @property
+    def fs(self) -> FileSystem:
+        return LocalFileSystem()
+
+    def run(self, batch: Batch, plan: Plan) -> None:
+        """Run one micro-batch, perhaps not for the first time, and commit it."""
+        if self._goes_wrong():
+            self.workers[int(self.rng.integers(WORKERS))] = new_worker()
+        if self._goes_wrong():
+            self.workers.rotate(1)
+        first = self._compute(batch, plan) if self._goes_wrong() else None  # a crash before the commit
+        if first is not None and self._goes_wrong():
+            self.checkpoint = latest(self.fs, str(self.root))
+        computed = self._compute(batch, plan)
+        if first is not None:
+            self._check_replay(first, computed)
+        self._commit(computed)
+        for stream, rows in computed.rows.items():
+            self.results.setdefault(stream, []).append(rows)
+
+    def _goes_wrong(self) -> bool:
+        return bool(self.rng.random() < self.trouble)
+
+    def _progress(self) -> Progress:
+        return Progress(self.checkpoint.notes.get("late", {}), self.checkpoint.notes.get("now", {}))
+
+    def _compute(self, batch: Batch, plan: Plan) -> Computed:
+        schedule = make_schedule(self.network, plan)
+        pickled = pickle.dumps(self.network)
+        assignment = Assignment(
+            self.checkpoint.batch + 1,
+            Packed(hashlib.sha256(pickled).hexdigest(), pickled),
+            schedule,
+            clocks(self.network, self._progress()),
+            pickle.loads(pickle.dumps({unit: dict(parts) for unit, parts in self.checkpoint.version.units.items()})),
+            str(self.root),
+        )
+        frames = [
+            frame
+            for origin, rows in enumerate(self._partitions(batch))
+            for frame in route(self.network, schedule, rows, origin)
+        ]
+        reports = []
+        for hop in range(schedule.hops):
+            sent: list[Frame] = []
+            for node in range(plan.nodes):
+                self.attempts += 1
+                mine = [frame for frame in frames if frame.node == node]
+                self.rng.shuffle(mine)
+                worker = self.workers[node % WORKERS]
+                gone, report = run_worker(assignment, Place(hop, node), mine, f"{hop}-a{self.attempts}", worker)
+                sent += gone
+                reports.append(report)
+            frames = sent
+        assert all(frame.hop == DRIVER for frame in frames)
+        seen: dict[str, Micros] = {}
+        for frame in frames:
+            if frame.port == LATEST:
+                seen |= {name: max(at, seen.get(name, at)) for name, at in pickle.loads(frame.payload).items()}
+        return Computed(unpack(frame for frame in frames if frame.port != LATEST), seen, reports)
+
+    def _partitions(self, batch: Batch) -> list[Batch]:
+        """Return the rows as two source partitions, cut where the batch number says."""
+        cut = {name: rows.height * (self.checkpoint.batch % 3) // 3 for name, rows in batch.items()}
+        return [
+            {name: rows.head(cut[name]) for name, rows in batch.items()},
+            {name: rows.slice(cut[name]) for name, rows in batch.items()},
+        ]
+
+    def _check_replay(self, first: Computed, again: Computed) -> None:
+        """Demand that a batch that is run again gives the same rows in the same order."""
+        assert first.latest == again.latest
+        assert first.rows.keys() == again.rows.keys()
+        for stream, rows in first.rows.items():
+            assert rows.equals(again.rows[stream])
+
+    def _commit(self, computed: Computed) -> None:
+        batch = self.checkpoint.batch + 1
+        after = self._progress().after(self.network, computed.latest)
+        segments = tuple(segment for report in computed.reports for segment in report.segments)
+        bounds = {key: bound for report in computed.reports for key, bound in report.bounds.items()}
+        notes = {"late": dict(after.late), "now": dict(after.now)}
+        self.checkpoint = commit(self.fs, str(self.root), self.checkpoint, Commit(batch, segments, bounds, notes=notes))
+        self.failures += [failure for report in computed.reports for failure in report.failures]
+        if self._goes_wrong():
+            sweep(self.fs, str(self.root), keep=2)
+        if self._goes_wrong():  # a restart: only the disk is left
+            self.checkpoint = latest(self.fs, str(self.root))
+
+    def output(self, stream: str) -> pl.DataFrame:
+        schema = {name: polars_type(kind) for name, kind in self.network.streams[stream].types.items()}
+        return pl.concat([pl.DataFrame(schema=schema), *self.results.get(stream, [])])
