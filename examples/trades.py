@@ -76,18 +76,19 @@ def build() -> drover.Network:
 
 def inputs(spark: SparkSession) -> dict[str, DataFrame]:
     """Return five minutes of real ticks if DROVER_DATA leads to them, else made-up ones."""
-    folder = Path(os.environ.get("DROVER_DATA", "")) / "ticks-us-equity"
-    frames = _real(folder) if (folder / "trades-20131007.csv.gz").is_file() else _made_up()
+    frames = (
+        {name: _ticks(pl.read_csv(_file(name)), name) for name in ("trades", "quotes")} if is_real() else _made_up()
+    )
     return {name: spark.createDataFrame(frame.to_arrow()) for name, frame in frames.items()}
 
 
 def is_real() -> bool:
     """Return whether DROVER_DATA leads to the real ticks."""
-    return (Path(os.environ.get("DROVER_DATA", "")) / "ticks-us-equity" / "trades-20131007.csv.gz").is_file()
+    return all(_file(name).is_file() for name in ("trades", "quotes"))
 
 
-def _real(folder: Path) -> dict[str, pl.DataFrame]:
-    return {name: _ticks(pl.read_csv(folder / f"{name}-20131007.csv.gz"), name) for name in ("trades", "quotes")}
+def _file(name: str) -> Path:
+    return Path(os.environ.get("DROVER_DATA", "")) / "ticks-us-equity" / f"{name}-20131007.csv.gz"
 
 
 def _ticks(frame: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -115,4 +116,5 @@ def _made_up(count: int = 4000, seed: int = 7) -> dict[str, pl.DataFrame]:
 
 
 if __name__ == "__main__":
+    print("real ticks" if is_real() else "MADE-UP ticks; examples/data/README.md says how to give it real ones")
     show(build(), inputs, order="window_start, symbol")
