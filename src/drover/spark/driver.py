@@ -15,7 +15,7 @@ import socket
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
@@ -34,11 +34,13 @@ from drover.network.model import Network
 from drover.placement.plan import Plan
 from drover.spark.batch import Result, run_batch
 from drover.spark.changes import check_network
+from drover.spark.progress import describe
 from drover.spark.sinks import Sink
 from drover.spark.sources import Reading
 
 SWEEP_EVERY: Final = 20  # batches
 NO_SPARK_BATCH: Final = -1
+KEPT: Final = 100  # batches in the history
 
 
 @dataclass(slots=True)
@@ -125,14 +127,17 @@ class Driver:
         self._deliver(result, batch, rows.sparkSession)
         delivered = time.monotonic()
         after = progress.after(self.network, result.latest)
-        self._commit(batch, result, {
+        notes = {
             "spark_batch": spark_batch, "plan": plan.number, "late": dict(after.late), "now": dict(after.now),
             "parked": parked,
-        })  # fmt: skip
+        }  # fmt: skip
+        self._commit(batch, result, notes)
         committed = time.monotonic()
-        self._note(batch, plan, result, {
+        seconds = {
             "compute": computed - started, "sinks": delivered - computed, "commit": committed - delivered,
-        })  # fmt: skip
+        }  # fmt: skip
+        self.history.append(describe(batch, plan, result, seconds, notes))
+        del self.history[:-KEPT]
 
     def _plan_for(self, batch: int) -> Plan:
         """Return the plan of a batch, written before it is used."""
@@ -171,19 +176,3 @@ class Driver:
         self.checkpoint = commit(fs, path, self.checkpoint, entry)
         if batch % SWEEP_EVERY == 0:
             sweep(fs, path)
-
-    def _note(self, batch: int, plan: Plan, result: Result, seconds: Mapping[str, float]) -> None:
-        samples = [asdict(sample) for report in result.reports for sample in report.samples]
-        self.history.append(
-            {
-                "batch": batch,
-                "plan": plan.number,
-                "nodes": plan.nodes,
-                "seconds": {name: round(value, 4) for name, value in seconds.items()},
-                "rows": {stream: rows.height for stream, rows in result.rows.items()},
-                "deadLetters": {source: rows.height for source, rows in result.dead.items()},
-                "parked": dict(self.checkpoint.notes.get("parked", {})),
-                "samples": samples,
-            }
-        )
-        del self.history[:-100]

@@ -41,10 +41,14 @@ class Handle:
     @property
     def lastProgress(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
         """What the last batch did: Spark's figures, and drover's under `drover`."""
-        if not self._driver.history:
+        history = list(self._driver.history)
+        if not history:
             return None
-        progress = self._query.lastProgress
-        return {**(progress or {}), "drover": self._driver.history[-1]}
+        progress = self._query.lastProgress or {}
+        # Spark tells of a batch a moment after drover has committed it: take the last that both have told of.
+        told = progress.get("batchId")
+        both = [entry for entry in history if entry["sparkBatch"] == told]
+        return {**progress, "drover": (both or history)[-1]}
 
     @property
     def recentProgress(self) -> list[dict[str, Any]]:  # noqa: N802 - Spark's name

@@ -74,9 +74,7 @@ def replay(
     return reader.load()
 
 
-def _read(
-    spark: SparkSession, path: str, schema: str | StructType | None, options: Mapping[str, str]
-) -> DataFrame:
+def _read(spark: SparkSession, path: str, schema: str | StructType | None, options: Mapping[str, str]) -> DataFrame:
     kind = next((FORMATS[suffix] for suffix in Path(path).suffixes if suffix in FORMATS), None)
     if kind is None:
         raise DroverError(

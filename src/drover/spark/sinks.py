@@ -75,6 +75,20 @@ class Memory:
         return pl.concat([self.batches[batch] for batch in sorted(self.batches)]) if self.batches else pl.DataFrame()
 
 
+@dataclass(slots=True)
+class Tail:
+    """Keeps the last rows and counts them all, for a view of what goes on."""
+
+    most: int = 10
+    count: int = 0
+    last: pl.DataFrame = field(default_factory=pl.DataFrame)
+
+    def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
+        """Keep the end of the batch."""
+        self.count += rows.height
+        self.last = rows.tail(self.most) if self.last.is_empty() else pl.concat([self.last, rows]).tail(self.most)
+
+
 @dataclass(frozen=True, slots=True)
 class Console:
     """Prints the first rows of each batch."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 import pickle
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 import polars as pl
@@ -21,6 +23,7 @@ from drover.flow.schedule import Place
 from drover.flow.worker import Assignment, Memory, run_worker
 
 REPORT: Final = ""  # port of a place's report; no stream has this name
+ROUTED: Final = "routed:"  # port of a router's report
 SOURCE: Final = "drover source"  # column with the source of a row
 FRAME_TYPE: Final = "node int, hop int, port string, origin int, serial int, payload binary"
 FRAME_SCHEMA: Final = pa.schema(
@@ -37,6 +40,14 @@ ROUTED_BYTES: Final = 64 << 20  # rows that the router gathers before it sends f
 
 Shape = Mapping[str, str]  # column of the source -> column of the union of all sources
 Batches = Iterator[pa.RecordBatch]
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """What a router task tells the driver: rows by source, and how long it worked on them by the clock on the wall."""
+
+    rows: Mapping[str, int]
+    seconds: float
 
 
 def burn(seconds: float) -> None:
@@ -56,13 +67,22 @@ def router(assignment: Assignment, shapes: Mapping[str, Shape]) -> Callable[[Bat
     def run(batches: Batches) -> Batches:
         network, _ = MEMORY.shop(assignment.network)
         origin = _partition()
+        counts: Counter[str] = Counter()
+        seconds = 0.0
         for number, rows in enumerate(_gathered(batches)):
             for source, shape in shapes.items():
+                started = time.perf_counter()
                 mine = rows.filter(pl.col(SOURCE) == source).select(
                     pl.col(column).alias(name) for name, column in shape.items()
                 )
                 # Each gathering is an origin of its own, so that serial numbers never repeat.
-                yield from _rows(list(route(network, assignment.schedule, {source: mine}, origin + number * 10_000)))
+                frames = list(route(network, assignment.schedule, {source: mine}, origin + number * 10_000))
+                counts[source] += mine.height
+                seconds += time.perf_counter() - started
+                yield from _rows(frames)
+        if counts:
+            routed = Routed({source: count for source, count in counts.items() if count}, seconds)
+            yield _batch([Frame(0, DRIVER, ROUTED, origin, 0, pickle.dumps(routed))])
 
     return run
 
@@ -75,9 +95,12 @@ def node(assignment: Assignment, hop: int) -> Callable[[Batches], Batches]:
         frames = [
             Frame(*row) for batch in batches for row in zip(*(column.to_pylist() for column in batch), strict=True)
         ]
+        started, busy = time.perf_counter(), time.process_time()
         attempt = f"{hop}-{uuid.uuid4().hex[:12]}"
         sent, report = run_worker(assignment, place, frames, attempt, MEMORY)
         if report.samples:
+            seconds = time.perf_counter() - started
+            report = replace(report, busy=time.process_time() - busy, seconds=seconds)
             sent.append(Frame(place.node, DRIVER, REPORT, hop * 10_000 + place.node, 0, pickle.dumps(report)))
         yield from _rows(sent)
 
