@@ -86,7 +86,7 @@ class Picture:
         self.last = last
         self.share = share
         waiting = Text("waiting for the first batch: Spark's workers are starting ...", style="dim")
-        self.live = Live(waiting, console=console, refresh_per_second=4, transient=True)
+        self.live = Live(waiting, console=console, refresh_per_second=4, screen=True)
 
     def show(self, board: Board, entries: Sequence[Entry]) -> None:  # noqa: ARG002 - Display's signature
         """Draw the board."""
@@ -127,21 +127,19 @@ def picture(board: Board, title: str, last: tuple[str, Rows], share: float | Non
 
 def _head(board: Board, share: float | None) -> RenderableType:
     entry = board.last
-    told = board.event_time
-    reached = f"   event time {told:%Y-%m-%d %H:%M}" if told else ""
     text = Text.assemble(
         ("batch ", "dim"), f"{entry['batch']:,}", ("   plan ", "dim"), str(entry["plan"]),
-        ("   per batch ", "dim"), f"{board.per_batch:.2f} s",
-        ("   running ", "dim"), f"{board.now - board.began:.0f} s", (reached, "dim"),
+        ("   nodes ", "dim"), str(entry["nodes"]), ("   hops ", "dim"), str(entry["hops"]),
+        ("   per batch ", "dim"), f"{board.per_batch:.2f} s", ("   running ", "dim"), f"{board.now - board.began:.0f} s",
     )  # fmt: skip
-    if share is None:
-        return text
-    grid = Table.grid(expand=True, padding=(0, 1))
+    grid = Table.grid(expand=True, padding=(0, 2))
     grid.add_column()
     grid.add_column(ratio=1)
-    grid.add_column(justify="right", width=5)
-    grid.add_row(text, ProgressBar(total=1.0, completed=min(share, 1.0)), f"{share:.0%}")
-    return grid
+    grid.add_column(justify="right", width=4)
+    reached = f"{told:%Y-%m-%d %H:%M}" if (told := board.event_time) else "-"
+    bar = "" if share is None else ProgressBar(total=1.0, completed=min(share, 1.0))
+    grid.add_row(Text.assemble(("event time ", "dim"), reached), bar, "" if share is None else f"{share:.0%}")
+    return Group(text, grid)
 
 
 def _table(*columns: str) -> Table:
@@ -166,14 +164,14 @@ def _nodes(board: Board) -> Table:
     for node, load in enumerate(loads):
         colour = next(colour for least, colour in COLOURS if load >= least)
         full = round(BAR * load / most)
-        bar = Text("━" * full, style=colour).append("━" * (BAR - full), style="bright_black")
+        bar = Text("█" * full, style=colour).append("░" * (BAR - full), style="bright_black")
         names = Text(visible(", ".join(homes.get(node, [])) or "-"), overflow="ellipsis")
         table.add_row(str(node), bar, f"{load:.1%}", names)
     return table
 
 
 def _hottest(board: Board) -> Table:
-    table = _table("hottest operators", ">node", ">rows/s", ">busy ms/s", ">state kB")
+    table = _table("operators, hottest first", ">node", ">rows/s", ">busy ms/s", ">state kB")
     for hot in board.hottest()[:HOTTEST]:
         table.add_row(
             visible(hot.operator), str(hot.node), f"{hot.rows:,.0f}", f"{1000 * hot.busy:.1f}",
@@ -186,10 +184,9 @@ def _rows(title: str, rows: Rows) -> RenderableType:
     if not rows:
         return Text(f"{visible(title)}: none yet", style="dim")
     table = _table(*(f"{'>' if isinstance(cell, int | float) else ''}{name}" for name, cell in rows[0].items()))
-    table.title, table.title_justify, table.title_style = visible(title), "left", "dim italic"
     for row in rows:
         table.add_row(*(cell_text(cell) for cell in row.values()))
-    return table
+    return Group(Text(visible(title), style="bold"), table)
 
 
 def cell_text(cell: object) -> str:

@@ -17,7 +17,9 @@ EVERY: Final = 0.1  # seconds between looks
 
 def look(handle: Handle, board: Board, display: Display) -> None:
     """Take the batches that have ended since the last look, and show them."""
-    entries: Sequence[Entry] = [entry for entry in handle.recentProgress if entry["batch"] > board.last.get("batch", -1)]
+    entries: Sequence[Entry] = [
+        entry for entry in handle.recentProgress if entry["batch"] > board.last.get("batch", -1)
+    ]
     board.take(entries, time.monotonic())
     display.show(board, entries)
 
