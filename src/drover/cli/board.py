@@ -70,7 +70,8 @@ class Board:
 
     def rate(self, source: str) -> float:
         """Return the rows per second of a source."""
-        return sum(entry["rowsIn"].get(source, 0) for _, _, entry in self._recent) / self.span
+        rows: int = sum(entry["rowsIn"].get(source, 0) for _, _, entry in self._recent)
+        return rows / self.span
 
     def loads(self) -> list[float]:
         """Return the busy seconds per second of each node there is now."""

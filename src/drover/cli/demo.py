@@ -49,7 +49,7 @@ class Show:
 @click.option("--seconds", default=40.0, show_default=True, type=click.FloatRange(1, 3600),
               help="How long the day of log is to take.")  # fmt: skip
 def demo(as_json: bool, seconds: float) -> int:
-    """Run the traffic example on a real web log, live: who sends many small requests?
+    """Find who sends many small requests, live, in a real web log.
 
     A day of a NASA web server's log, 1 August 1995, passes in 40 s through six operators on four nodes. On the way one
     operator is moved with its state, and one node is taken away. At the end the results are compared with those of
@@ -149,8 +149,8 @@ def _move(board: Board, handle: Handle) -> str:
     taker = min((node for node in range(len(loads) - 1) if node != hot.node), key=lambda node: loads[node])
     plan = handle.move(hot.operator, taker)
     return (
-        f"moving {hot.operator} from node {hot.node} to node {taker}, and its {hot.state_bytes / 1000:,.1f} kB of state "
-        f"with it: plan {plan.number}, from the next batch on; nothing stops."
+        f"plan {plan.number}: moving {hot.operator}, the busiest operator, with {hot.state_bytes / 1000:,.1f} kB of "
+        f"state from node {hot.node} to node {taker}."
     )
 
 
@@ -159,7 +159,10 @@ def _scale(handle: Handle) -> str:
     before = handle.plan
     plan = handle.scale(before.nodes - 1)
     moved = ", ".join(unit for unit, node in before.node_of.items() if node != plan.node_of[unit]) or "nothing"
-    return f"scaling from {before.nodes} to {plan.nodes} nodes: plan {plan.number}; what ran on node {plan.nodes} moves: {moved}."
+    return (
+        f"plan {plan.number}: going on with {plan.nodes} nodes for {before.nodes}; what ran on node {plan.nodes} moves: "
+        f"{moved}."
+    )
 
 
 def agrees(show: Show) -> bool:
@@ -197,8 +200,10 @@ def text(found: dict[str, Any]) -> str:  # Any: JSON
     """Return the summary as people read it."""
     seconds = found["seconds"]
     lines = [
-        f"{sum(found['rows'].values()):,} requests in {seconds['run']:.0f} s: {found['batches']} batches of "
-        f"{seconds['per_batch']:.2f} s, {sum(found['results'].values()):,} suspects. On the way:",
+        (
+            f"{sum(found['rows'].values()):,} requests in {seconds['run']:.0f} s: {found['batches']} batches of "
+            f"{seconds['per_batch']:.2f} s, {sum(found['results'].values()):,} suspects. On the way:"
+        ),
         *(f"  {sentence}" for sentence in found["moves"]),
         "the busiest suspects:",
         *(

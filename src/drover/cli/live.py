@@ -130,7 +130,8 @@ def _head(board: Board, share: float | None) -> RenderableType:
     text = Text.assemble(
         ("batch ", "dim"), f"{entry['batch']:,}", ("   plan ", "dim"), str(entry["plan"]),
         ("   nodes ", "dim"), str(entry["nodes"]), ("   hops ", "dim"), str(entry["hops"]),
-        ("   per batch ", "dim"), f"{board.per_batch:.2f} s", ("   running ", "dim"), f"{board.now - board.began:.0f} s",
+        ("   per batch ", "dim"), f"{board.per_batch:.2f} s",
+        ("   running ", "dim"), f"{board.now - board.began:.0f} s",
     )  # fmt: skip
     grid = Table.grid(expand=True, padding=(0, 2))
     grid.add_column()

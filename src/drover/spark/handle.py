@@ -44,7 +44,7 @@ class Handle:
         history = list(self._driver.history)
         if not history:
             return None
-        progress = self._query.lastProgress or {}
+        progress: Mapping[str, Any] = self._query.lastProgress or {}
         # Spark tells of a batch a moment after drover has committed it: take the last that both have told of.
         told = progress.get("batchId")
         both = [entry for entry in history if entry["sparkBatch"] == told]

@@ -8,6 +8,7 @@ Rule 2: only the driver's machine needs the rows as a file; a batch carries its 
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
 import sys
 import tempfile
@@ -98,7 +99,7 @@ def _store(frame: DataFrame, time: str) -> str:
     others = [name for name in frame.columns if name != time]
     table = frame.toArrow().sort_by([(name, "ascending") for name in (time, *others)]).combine_chunks()
     descriptor, path = tempfile.mkstemp(suffix=".arrow", dir=_folder())
-    with open(descriptor, "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+    with os.fdopen(descriptor, "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
     return path
 

@@ -81,11 +81,13 @@ class Tail:
 
     most: int = 10
     count: int = 0
+    batch: int = -1  # the last one that had rows
     last: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
         """Keep the end of the batch."""
         self.count += rows.height
+        self.batch = batch
         self.last = rows.tail(self.most) if self.last.is_empty() else pl.concat([self.last, rows]).tail(self.most)
 
 
@@ -99,6 +101,18 @@ class Console:
         """Print the batch."""
         with pl.Config(tbl_rows=self.most, tbl_cols=-1, tbl_hide_dataframe_shape=True):
             sys.stdout.write(f"batch {batch}: {rows.height} rows\n{rows}\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """Hands each batch to several sinks, in turn."""
+
+    sinks: tuple[Sink, ...]
+
+    def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
+        """Hand it on."""
+        for sink in self.sinks:
+            sink.write(rows, batch, spark)
 
 
 @dataclass(frozen=True, slots=True)
