@@ -160,8 +160,8 @@ def _scale(handle: Handle) -> str:
     plan = handle.scale(before.nodes - 1)
     moved = ", ".join(unit for unit, node in before.node_of.items() if node != plan.node_of[unit]) or "nothing"
     return (
-        f"plan {plan.number}: going on with {plan.nodes} nodes for {before.nodes}; what ran on node {plan.nodes} moves: "
-        f"{moved}."
+        f"plan {plan.number}: going on with {plan.nodes} nodes for {before.nodes}; "
+        f"what ran on node {plan.nodes} moves: {moved}."
     )
 
 

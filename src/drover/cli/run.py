@@ -74,12 +74,12 @@ def _follow(given: Run, spark: Any, once: bool, limit: float | None, as_json: bo
     with interrupts() as stopped, readable(f"network {network.name!r}"):
         handle = start(spark, given, once=once, besides={stream: [tail] for stream, tail in tails.items()})
         end = board.began + limit if limit is not None else float("inf")
-        try:
-            with _display(network.name, tails, as_json) as display:
+        with _display(network.name, tails, as_json) as display:
+            try:
                 watch(handle, board, display, lambda: stopped.is_set() or time.monotonic() > end)
-        finally:
-            handle.stop()
-        look(handle, board, Lines(as_json=as_json, quiet=True))
+            finally:
+                handle.stop()
+            look(handle, board, display)
     return board
 
 

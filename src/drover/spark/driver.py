@@ -40,6 +40,9 @@ from drover.spark.sources import Reading
 
 SWEEP_EVERY: Final = 20  # batches
 NO_SPARK_BATCH: Final = -1
+# What Spark looks for in an error of a Python function to tell an interruption by `stop` from a failure. A batch that
+# `stop` breaks off fails with a long traceback instead, on which Spark's pattern runs out of stack.
+INTERRUPTED: Final = "py4j.protocol.Py4JJavaError: An error occurred while calling: java.lang.InterruptedException"
 KEPT: Final = 100  # batches in the history
 
 
@@ -58,6 +61,8 @@ class Driver:
     history: list[dict[str, Any]] = field(default_factory=list)  # Any: a JSON object per batch, for `lastProgress`
     _lock: Lock | None = None
     _turn: threading.Lock = field(default_factory=threading.Lock)
+    _ending: threading.Event = field(default_factory=threading.Event)  # no further batch is to begin
+    _ended: threading.Event = field(default_factory=threading.Event)  # and Spark knows
 
     def open(self) -> None:
         """Take the checkpoint, refuse it if it is another network's, and go on where it ends."""
@@ -91,8 +96,23 @@ class Driver:
     def process(self, rows: DataFrame, spark_batch: int) -> None:
         """Run one of Spark's micro-batches; one that is in the state already is not run again."""
         with self._turn:
-            if spark_batch > self.spark_batch:
-                self._run(rows, spark_batch)
+            if not self._ending.is_set():
+                if spark_batch > self.spark_batch:
+                    self._run(rows, spark_batch)
+                return
+        # Returning would let Spark commit rows that nobody has seen.
+        self._ended.wait()
+        raise InterruptedError(INTERRUPTED)
+
+    def finish(self) -> None:
+        """Wait for the running batch to be committed, and let no further one begin."""
+        self._ending.set()
+        with self._turn:
+            pass
+
+    def let_go(self) -> None:
+        """Free the batch that was kept from beginning; to be called when Spark has been told to stop."""
+        self._ended.set()
 
     def close_windows(self, spark: SparkSession) -> None:
         """Run a batch without rows if the watermark has moved since the last one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -90,8 +91,14 @@ class Handle:
         return True
 
     def stop(self) -> None:
-        """Stop it; a new run on the same checkpoint goes on where this one ends."""
-        self._query.stop()
+        """Stop it after the batch that is running; a new run on the same checkpoint goes on where this one ends."""
+        self._driver.finish()
+        ender = threading.Thread(target=self._query.stop, name="drover stop")
+        ender.start()
+        while self._query.isActive:
+            time.sleep(0.01)
+        self._driver.let_go()
+        ender.join()
         self._finish()
 
     def _finish(self) -> None:
