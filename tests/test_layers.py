@@ -15,12 +15,13 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "src" / "drover"
 
 SPREADING = {"placement", "herding", "diffusion", "hierarchy"}  # four ways to spread work, unaware of each other
-PARTS = {"network", "load", *SPREADING, "flow", "control"}
+PARTS = {"network", "runs", "load", *SPREADING, "flow", "control"}
 RUNTIMES = {"sim", "spark"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),  # and every row may import errors
     "network": set(),
+    "runs": {"network"},
     "load": {"network"},
     "placement": {"network", "load"},
     "herding": {"network", "load"},

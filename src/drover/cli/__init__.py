@@ -17,10 +17,11 @@ import click
 
 from drover.cli.check import check
 from drover.cli.demo import demo
+from drover.cli.run import run
 from drover.cli.show import show
 from drover.errors import DroverError, FaultsError, visible
 
-COMMANDS: Final = (demo, check, show)
+COMMANDS: Final = (demo, run, check, show)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

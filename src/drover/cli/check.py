@@ -1,17 +1,21 @@
-"""`drover check`: every fault of a network file, with its line."""
+"""`drover check`: every fault of a network file or a run file, with its line."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 
 import click
 
 from drover.cli.inputs import text_of
 from drover.errors import Fault, FileError, visible
 from drover.network.drawing.summary import count
-from drover.network.files import inspect
+from drover.network.files import inspect_document
+from drover.network.files.document import read_document
 from drover.network.model import Network
+from drover.runs import inspect_document as inspect_run
+from drover.runs import is_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +25,16 @@ class Verdict:
     path: str
     network: Network | None
     faults: tuple[Fault, ...]
+    is_run: bool = False
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for programs.")
 def check(files: tuple[str, ...], as_json: bool) -> int:
-    """Check network files and list all their faults.
+    """Check network files and run files, and list all their faults.
 
-    FILE is a network in YAML; - is standard input. Nothing is run or imported. Each fault is one line:
+    FILE is a network or a run in YAML; - is standard input. Nothing is run or imported. Each fault is one line:
 
     \b
       traffic.yaml:12: operators.busy.where is 'byte > 9', but ... . Did you mean bytes?
@@ -44,7 +49,11 @@ def check(files: tuple[str, ...], as_json: bool) -> int:
 def judge(path: str) -> Verdict:
     """Return what is to be said of the file at `path`."""
     try:
-        return Verdict(path, *inspect(text_of(path)))
+        document = read_document(text_of(path))
+        if not is_run(document):
+            return Verdict(path, *inspect_document(document))
+        run, faults = inspect_run(document, Path(path).parent)
+        return Verdict(path, None if run is None else run.network, faults, is_run=True)
     except FileError as error:
         return Verdict(path, None, error.faults)
 
@@ -53,7 +62,7 @@ def _lines(verdict: Verdict) -> list[str]:
     """Return what a person reads: a line per fault and one to sum up."""
     path = visible(verdict.path)
     if verdict.network is not None:
-        return [f"{path}: ok: {size(verdict.network)}"]
+        return [f"{path}: ok: {'a run of ' if verdict.is_run else ''}{size(verdict.network)}"]
     lines = [f"{path}{'' if fault.line is None else f':{fault.line}'}: {fault.text}" for fault in verdict.faults]
     return [*lines, f"{path}: {count(len(lines), 'fault')}"]
 

@@ -71,6 +71,8 @@ class Report:
     failures: tuple[Failure, ...]
     segments: tuple[Segment, ...]
     bounds: Mapping[tuple[str, str], Micros]
+    busy: float = 0.0  # CPU seconds of the whole task: frames, state and operators
+    seconds: float = 0.0  # the same by the clock on the wall
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from drover.flow.frames import Frame, unpack
 from drover.flow.router import DEAD, LATEST
 from drover.flow.worker import Assignment, Report
 from drover.network.durations import Micros
-from drover.spark.tasks import FRAME_TYPE, REPORT, NodeTask, RouterTask, Shape
+from drover.spark.tasks import FRAME_TYPE, REPORT, ROUTED, NodeTask, Routed, RouterTask, Shape
 
 SAID: Final = re.compile(r"^drover\.errors\.(\w+): (.*)$", re.MULTILINE)
 
@@ -34,6 +34,7 @@ class Result:
     dead: Mapping[str, pl.DataFrame]
     latest: Mapping[str, Micros]
     reports: tuple[Report, ...]
+    routed: tuple[Routed, ...] = ()
     shipped_bytes: int = field(default=0)
 
 
@@ -45,7 +46,8 @@ def run_batch(rows: DataFrame, shapes: Mapping[str, Shape], assignment: Assignme
         frames = frames.repartitionById(schedule.nodes, "node").mapInArrow(NodeTask(assignment, hop), FRAME_TYPE)
     context = rows.sparkSession.sparkContext
     context.setJobDescription(
-        f"drover batch {assignment.batch}: {len(shapes)} sources, {schedule.nodes} nodes, {schedule.hops} hops"
+        f"drover batch {assignment.batch}: {len(shapes)} sources, {schedule.nodes} nodes, {schedule.hops} hops, "
+        f"{sum(map(len, schedule.runs.values()))} operators"
     )
     try:
         collected = frames.toArrow()
@@ -71,11 +73,12 @@ def gather(frames: list[Frame]) -> Result:
         if frame.port == LATEST:
             for source, micros in pickle.loads(frame.payload).items():
                 latest[source] = max(micros, latest.get(source, micros))
-    streams = unpack(frame for frame in frames if frame.port not in (REPORT, LATEST))
+    streams = unpack(frame for frame in frames if frame.port not in (REPORT, LATEST, ROUTED))
     return Result(
         {port: rows for port, rows in streams.items() if not port.startswith(DEAD)},
         {port.removeprefix(DEAD): rows for port, rows in streams.items() if port.startswith(DEAD)},
         latest,
         tuple(sorted(reports, key=lambda report: report.place)),
+        tuple(pickle.loads(frame.payload) for frame in frames if frame.port == ROUTED),
         sum(len(frame.payload) for frame in frames),
     )

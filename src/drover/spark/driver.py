@@ -14,7 +14,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
@@ -36,10 +36,15 @@ from drover.spark.batch import Result, run_batch
 from drover.spark.changes import check_network
 from drover.spark.letters import letters
 from drover.spark.offsets import check_follows, read_pace, spark_batch
+from drover.spark.progress import describe
 from drover.spark.sinks import Sink
 from drover.spark.sources import Reading
 
 SWEEP_EVERY: Final = 20  # batches
+# What Spark looks for in an error of a Python function to tell an interruption by `stop` from a failure. A batch that
+# `stop` breaks off fails with a long traceback instead, on which Spark's pattern runs out of stack.
+INTERRUPTED: Final = "py4j.protocol.Py4JJavaError: An error occurred while calling: java.lang.InterruptedException"
+KEPT: Final = 100  # batches in the history
 
 
 @dataclass(slots=True)
@@ -61,6 +66,8 @@ class Driver:
     _turn: threading.RLock = field(default_factory=threading.RLock)  # held while a batch runs
     _planning: threading.Lock = field(default_factory=threading.Lock)  # held while `plan` is read or changed
     _begun: Entry | None = None  # the plan of the next batch, if that may have been begun by an earlier run
+    _ending: threading.Event = field(default_factory=threading.Event)  # no further batch is to begin
+    _ended: threading.Event = field(default_factory=threading.Event)  # and Spark knows
 
     def open(self) -> None:
         """Take the checkpoint, refuse it if it is another network's, make or check tables, and go on where it ends."""
@@ -111,16 +118,34 @@ class Driver:
     def process(self, rows: DataFrame, batch: int) -> None:
         """Run one of Spark's micro-batches; one that is in the state already is not run again."""
         with self._turn:
-            self._demand_sound()
-            try:
-                check_follows(open_root(self.root)[1], self.checkpoint, batch)
-                if self._begun is not None and self._begun.closing:  # an earlier run had begun to close windows
-                    self._run(self._no_rows(rows.sparkSession), None)
-                if batch > spark_batch(self.checkpoint):
-                    self._run(rows, batch)
-            except BaseException as error:
-                self.failure = error
-                raise
+            if not self._ending.is_set():
+                self._process(rows, batch)
+                return
+        # Returning would let Spark commit rows that nobody has seen.
+        self._ended.wait()
+        raise InterruptedError(INTERRUPTED)
+
+    def _process(self, rows: DataFrame, batch: int) -> None:
+        self._demand_sound()
+        try:
+            check_follows(open_root(self.root)[1], self.checkpoint, batch)
+            if self._begun is not None and self._begun.closing:  # an earlier run had begun to close windows
+                self._run(self._no_rows(rows.sparkSession), None)
+            if batch > spark_batch(self.checkpoint):
+                self._run(rows, batch)
+        except BaseException as error:
+            self.failure = error
+            raise
+
+    def finish(self) -> None:
+        """Wait for the running batch to be committed, and let no further one begin."""
+        self._ending.set()
+        with self._turn:
+            pass
+
+    def let_go(self) -> None:
+        """Free the batch that was kept from beginning; to be called when Spark has been told to stop."""
+        self._ended.set()
 
     def close_windows(self, spark: SparkSession) -> None:
         """Run a batch without rows if the watermark has moved since the last one."""
@@ -170,14 +195,17 @@ class Driver:
         self._deliver(result, batch, rows.sparkSession)
         delivered = time.monotonic()
         after = progress.after(self.network, result.latest)
-        self._commit(batch, result, {
+        notes = {
             "spark_batch": spark_batch(self.checkpoint) if of_spark is None else of_spark, "plan": plan.number,
             "planned": entry.batch, "late": dict(after.late), "now": dict(after.now), "parked": parked,
-        })  # fmt: skip
+        }  # fmt: skip
+        self._commit(batch, result, notes)
         committed = time.monotonic()
-        self._note(batch, plan, result, {
+        seconds = {
             "compute": computed - started, "sinks": delivered - computed, "commit": committed - delivered,
-        })  # fmt: skip
+        }  # fmt: skip
+        self.history.append(describe(batch, plan, result, seconds, notes))
+        del self.history[:-KEPT]
 
     def _plan_for(self, batch: int, *, closing: bool) -> Entry:
         """Return the plan of a batch, written before it is used."""
@@ -219,19 +247,3 @@ class Driver:
         if batch % SWEEP_EVERY == 0:
             sweep(fs, path)
             sweep_plans(fs, path, batch - KEEP)
-
-    def _note(self, batch: int, plan: Plan, result: Result, seconds: Mapping[str, float]) -> None:
-        samples = [asdict(sample) for report in result.reports for sample in report.samples]
-        self.history.append(
-            {
-                "batch": batch,
-                "plan": plan.number,
-                "nodes": plan.nodes,
-                "seconds": {name: round(value, 4) for name, value in seconds.items()},
-                "rows": {stream: rows.height for stream, rows in result.rows.items()},
-                "deadLetters": {source: rows.height for source, rows in result.dead.items()},
-                "parked": dict(self.checkpoint.notes.get("parked", {})),
-                "samples": samples,
-            }
-        )
-        del self.history[:-100]

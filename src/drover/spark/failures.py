@@ -6,11 +6,17 @@ Rule 1: an error of drover's stays what it is, wherever it was raised; Spark wra
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 
 from drover.errors import DroverError, visible
 
-OWN: Final = re.compile(r"^drover\.errors\.\w+: (?P<text>.+)$", re.MULTILINE)  # as a worker's trace ends
+OURS: Final = re.compile(r"drover\.errors\.\w+: ([^\n]+)")  # in the traceback of a function that Spark called
+RAISED: Final = re.compile(r"^(\w+(?:Error|Exception)): ([^\n]+)", re.MULTILINE)
 MOST: Final = 400  # characters
 
 
@@ -18,14 +24,32 @@ def clear(error: BaseException) -> DroverError:
     """Return the error of drover's that is in `error`, or one that says what it is."""
     if isinstance(error, DroverError):
         return error
-    told = OWN.findall(str(error))
-    if told:
+    if told := OURS.findall(str(error)):
         made = DroverError(told[-1])
     else:
-        first = next((line for line in str(error).splitlines() if line.strip()), "")
         made = DroverError(
-            f"the run stopped: {type(error).__name__}: {visible(first, MOST)}. "
+            f"the run stopped: {type(error).__name__}: {visible(reason(error), MOST)}. "
             "Remove the cause and start again on the same checkpoint: it goes on with the batch that failed."
         )
     made.__cause__ = error
     return made
+
+
+@contextmanager
+def readable(what: str) -> Iterator[None]:
+    """Turn an error of Spark's into one that a shell prints without a traceback."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise DroverError(f"{what}: {reason(error)}") from error
+
+
+def reason(error: BaseException) -> str:
+    """Return why, in one line."""
+    text = str(error)
+    if own := OURS.findall(text):
+        return str(own[-1])
+    if raised := RAISED.findall(text):
+        return f"{raised[-1][0]}: {raised[-1][1]}"
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -44,10 +45,14 @@ class Handle:
     @property
     def lastProgress(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
         """What the last batch did: Spark's figures, and drover's under `drover`."""
-        if not self._driver.history:
+        history = list(self._driver.history)
+        if not history:
             return None
-        progress = self._query.lastProgress
-        return {**(progress or {}), "drover": self._driver.history[-1]}
+        progress: Mapping[str, Any] = self._query.lastProgress or {}
+        # Spark tells of a batch a moment after drover has committed it: take the last that both have told of.
+        told = progress.get("batchId")
+        both = [entry for entry in history if entry["sparkBatch"] == told]
+        return {**progress, "drover": (both or history)[-1]}
 
     @property
     def recentProgress(self) -> list[dict[str, Any]]:  # noqa: N802 - Spark's name
@@ -103,9 +108,15 @@ class Handle:
         return None if failure is None or self._stopped.is_set() else clear(failure)
 
     def stop(self) -> None:
-        """Stop it; a new run on the same checkpoint goes on where this one ends."""
+        """Stop it after the batch that is running; a new run on the same checkpoint goes on where this one ends."""
         self._stopped.set()  # first, so that nobody who waits for the end takes it for the sources' end
-        self._query.stop()
+        self._driver.finish()
+        ender = threading.Thread(target=self._query.stop, name="drover stop")
+        ender.start()
+        while self._query.isActive:
+            time.sleep(0.01)
+        self._driver.let_go()
+        ender.join()
         self._driver.close()
 
     def _failed(self, error: BaseException) -> DroverError:

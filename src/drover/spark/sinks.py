@@ -75,6 +75,22 @@ class Memory:
         return pl.concat([self.batches[batch] for batch in sorted(self.batches)]) if self.batches else pl.DataFrame()
 
 
+@dataclass(slots=True)
+class Tail:
+    """Keeps the last rows and counts them all, for a view of what goes on."""
+
+    most: int = 10
+    count: int = 0
+    batch: int = -1  # the last one that had rows
+    last: pl.DataFrame = field(default_factory=pl.DataFrame)
+
+    def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
+        """Keep the end of the batch."""
+        self.count += rows.height
+        self.batch = batch
+        self.last = rows.tail(self.most) if self.last.is_empty() else pl.concat([self.last, rows]).tail(self.most)
+
+
 @dataclass(frozen=True, slots=True)
 class Console:
     """Prints the first rows of each batch."""
@@ -85,6 +101,18 @@ class Console:
         """Print the batch."""
         with pl.Config(tbl_rows=self.most, tbl_cols=-1, tbl_hide_dataframe_shape=True):
             sys.stdout.write(f"batch {batch}: {rows.height} rows\n{rows}\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """Hands each batch to several sinks, in turn."""
+
+    sinks: tuple[Sink, ...]
+
+    def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
+        """Hand it on."""
+        for sink in self.sinks:
+            sink.write(rows, batch, spark)
 
 
 @dataclass(frozen=True, slots=True)

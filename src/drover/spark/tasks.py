@@ -8,8 +8,9 @@ from __future__ import annotations
 import pickle
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import polars as pl
@@ -22,6 +23,7 @@ from drover.flow.schedule import Place
 from drover.flow.worker import Assignment, Memory, run_worker
 
 REPORT: Final = ""  # port of a place's report; no stream has this name
+ROUTED: Final = "routed:"  # port of a router's report
 SOURCE: Final = "drover source"  # column with the source of a row
 FRAME_TYPE: Final = "node int, hop int, port string, origin int, serial int, payload binary"
 FRAME_SCHEMA: Final = pa.schema(
@@ -38,6 +40,14 @@ ROUTED_BYTES: Final = 64 << 20  # rows that the router gathers before it sends f
 
 Shape = Mapping[str, str]  # column of the source -> column of the union of all sources
 Batches = Iterator[pa.RecordBatch]
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """What a router task tells the driver: rows by source, and how long it worked on them by the clock on the wall."""
+
+    rows: Mapping[str, int]
+    seconds: float
 
 
 def burn(seconds: float) -> None:
@@ -64,14 +74,22 @@ class RouterTask:
         """Yield the frames of one partition of the sources."""
         network, _ = MEMORY.shop(self.assignment.network)
         origin = _partition()
+        counts: Counter[str] = Counter()
+        seconds = 0.0
         for number, rows in enumerate(_gathered(batches)):
             for source, shape in self.shapes.items():
+                started = time.perf_counter()
                 mine = rows.filter(pl.col(SOURCE) == source).select(
                     pl.col(column).alias(name) for name, column in shape.items()
                 )
                 # Each gathering is an origin of its own, so that serial numbers never repeat.
-                frames = route(network, self.assignment.schedule, {source: mine}, origin + number * 10_000)
-                yield from _rows(list(frames))
+                frames = list(route(network, self.assignment.schedule, {source: mine}, origin + number * 10_000))
+                counts[source] += mine.height
+                seconds += time.perf_counter() - started
+                yield from _rows(frames)
+        if counts:
+            routed = Routed({source: count for source, count in counts.items() if count}, seconds)
+            yield _batch([Frame(0, DRIVER, ROUTED, origin, 0, pickle.dumps(routed))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +104,12 @@ class NodeTask:
         place = Place(self.hop, _partition())
         columns = [[column.to_pylist() for column in batch] for batch in batches]
         frames = [Frame(*row) for batch in columns for row in zip(*batch, strict=True)]
+        started, busy = time.perf_counter(), time.process_time()
         attempt = f"{self.hop}-{uuid.uuid4().hex[:12]}"
         sent, report = run_worker(self.assignment, place, frames, attempt, MEMORY)
         if report.samples:
+            seconds = time.perf_counter() - started
+            report = replace(report, busy=time.process_time() - busy, seconds=seconds)
             sent.append(Frame(place.node, DRIVER, REPORT, self.hop * 10_000 + place.node, 0, pickle.dumps(report)))
         yield from _rows(sent)
 

@@ -8,18 +8,18 @@ Rule 3: `loads(dumps(network)) == network`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 from operator import attrgetter
 from typing import Final
 
 from drover.errors import Fault, FileError, NetworkError
-from drover.network.check import MOST_FAULTS, examine
+from drover.network.check import examine
 from drover.network.files.codecs import Plain
 from drover.network.files.disk import read_text, write_text
-from drover.network.files.document import Document, Fields, Items, Node, Scalar, file_fault, read_document
+from drover.network.files.document import Document, read_document
 from drover.network.files.emit import emit
 from drover.network.files.fields import KIND, KINDS, SOURCE, TABLE, VERSION, Field
+from drover.network.files.lines import by_line, placed
 from drover.network.files.read import Draft, read_draft
 from drover.network.model import Network
 from drover.network.operators import Operator, Table
@@ -45,7 +45,11 @@ def loads(text: str) -> Network:
 
 def inspect(text: str) -> tuple[Network | None, tuple[Fault, ...]]:
     """Return the network that a YAML text describes, or None and every fault by line."""
-    document = read_document(text)
+    return inspect_document(read_document(text))
+
+
+def inspect_document(document: Document) -> tuple[Network | None, tuple[Fault, ...]]:
+    """Return the network that a document describes, or None and every fault by line."""
     return _inspect(document, _draft(document))
 
 
@@ -55,28 +59,18 @@ def _draft(document: Document) -> Draft | None:
 
 def _inspect(document: Document, draft: Draft | None) -> tuple[Network | None, tuple[Fault, ...]]:
     if document.root is None or draft is None:
-        return None, _by_line(document.faults)
+        return None, by_line(document.faults)
     structural = (*document.faults, *draft.faults)
     if draft.parts is None:
-        return None, _by_line(structural)
+        return None, by_line(structural)
     if structural:
         faults = _without_echoes(examine(draft.parts, draft.unclear).faults, draft.spoiled)
-        return None, _by_line((*structural, *_placed(faults, document.root)))
+        return None, by_line((*structural, *placed(faults, document.root)))
     parts = draft.parts
     try:
         return Network(parts.name, parts.sources, parts.operators, parts.outputs, parts.tables), ()
     except NetworkError as error:
-        return None, _by_line(_placed(error.faults, document.root))
-
-
-def _by_line(faults: Iterable[Fault]) -> tuple[Fault, ...]:
-    """Return the faults in the order of the file, and no more of them than somebody would read."""
-    ordered = sorted(dict.fromkeys(faults), key=lambda fault: fault.line or 0)
-    if len(ordered) > MOST_FAULTS:
-        left_out = f"holding {len(ordered) - MOST_FAULTS} more faults"
-        rest = file_fault(left_out, f"only the first {MOST_FAULTS} are told", "Correct these first.", ordered[-1].line)
-        return (*ordered[:MOST_FAULTS], rest)
-    return tuple(ordered)
+        return None, by_line(placed(error.faults, document.root))
 
 
 def _without_echoes(faults: Iterable[Fault], spoiled: Iterable[tuple[str | int, ...]]) -> list[Fault]:
@@ -88,36 +82,6 @@ def _without_echoes(faults: Iterable[Fault], spoiled: Iterable[tuple[str | int, 
         return path in partly or any(path[:length] in spoiled for length in range(1, len(path) + 1))
 
     return [fault for fault in faults if not is_echo(fault.path)]
-
-
-def _placed(faults: Iterable[Fault], root: Fields) -> list[Fault]:
-    """Return the faults with their lines."""
-    lookup: dict[int, dict[str, tuple[int, Node]]] = {}
-    return [replace(fault, line=_line(root, fault.path, lookup)) for fault in faults]
-
-
-def _line(root: Fields, path: Sequence[str | int], lookup: dict[int, dict[str, tuple[int, Node]]]) -> int:
-    """Return the line of the most specific node on the path; `lookup` remembers the keys of nodes gone through."""
-    line = root.line
-    node: Node = root
-    for step in path:
-        if isinstance(node, Scalar):
-            break
-        keys = lookup.get(id(node))
-        if keys is None:
-            keys = lookup[id(node)] = _keys(node)
-        if str(step) not in keys:
-            break
-        line, node = keys[str(step)]
-    return line
-
-
-def _keys(node: Fields | Items) -> dict[str, tuple[int, Node]]:
-    """Return line and value of each key; items of a list are found by number and by text."""
-    if isinstance(node, Fields):
-        return {key.text: (key.line, value) for key, value in node.entries}
-    texts = {item.text: (item.line, item) for item in reversed(node.nodes) if isinstance(item, Scalar)}
-    return {**texts, **{str(index): (item.line, item) for index, item in enumerate(node.nodes)}}
 
 
 def dump(network: Network, path: str | os.PathLike[str]) -> None:

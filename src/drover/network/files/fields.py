@@ -5,7 +5,7 @@ Rule 1: a field is a row here and nowhere else. Rule 2: rows stand in the order 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -159,9 +159,14 @@ def _reference_lines() -> Iterator[str]:
     sections = {"A source": SOURCE, "A table": TABLE}
     sections |= {f"An operator of kind `{kind}`": fields for kind, fields in KINDS.items()}
     for title, fields in sections.items():
-        yield from ("", f"## {title}", "", "| field | value | if left out | meaning |", "|---|---|---|---|")
-        yield from (_row(field) for field in fields)
+        yield from table_lines(title, fields)
     yield ""
+
+
+def table_lines(title: str, fields: Iterable[Field]) -> Iterator[str]:
+    """Yield a section of a reference: a row per field."""
+    yield from ("", f"## {title}", "", "| field | value | if left out | meaning |", "|---|---|---|---|")
+    yield from (_row(field) for field in fields)
 
 
 def _row(field: Field) -> str:

@@ -1,26 +1,23 @@
 """From nodes to the parts of a network, with the help of the table of fields.
 
-Rule 1: a bad field costs only itself: a stand-in takes its place, its path is noted as spoiled, and reading goes on.
-Rule 2: what cannot be told because of it is said to be unclear, so that no fault is reported twice under two names.
+Rule 1: what cannot be told because of a bad field is said to be unclear, so that no fault is reported twice under two
+names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Final
 
-from drover.errors import Fault, nearest, nearest_name
-from drover.network.check import CLEAR, MOST_FAULTS, Unclear
-from drover.network.files.codecs import NAME, STREAM, STREAMS, ListOf, Reading, fault_at, is_blank, show
+from drover.errors import Fault, nearest
+from drover.network.check import CLEAR, Unclear
+from drover.network.files.codecs import NAME, STREAM, STREAMS, ListOf, fault_at, show
 from drover.network.files.document import MOST_NODES, Fields, Node, Scalar
-from drover.network.files.fields import KIND, KINDS, NETWORK, SOURCE, TABLE, VERSION, Field
+from drover.network.files.fields import KIND, KINDS, NETWORK, SOURCE, TABLE, VERSION
+from drover.network.files.gather import Gatherer, Path
 from drover.network.operators import OPERATORS, Operator, Table
 from drover.network.parts import Parts, Source
 from drover.network.schema import known
-
-T = TypeVar("T")
-Path: TypeAlias = tuple[str | int, ...]
 
 OUTPUTS: Final = ListOf(STREAM, "a list of streams", MOST_NODES)
 STREAM_FIELDS: Final = frozenset(row.name for fields in KINDS.values() for row in fields if row.reads)
@@ -67,16 +64,12 @@ def _foreign(node: Node | None) -> Fault | None:
 
 
 @dataclass(slots=True)
-class _Drafter:
-    """Reads section by section and collects what goes wrong."""
+class _Drafter(Gatherer):
+    """Reads section by section; `reads` says whether some operator's inputs are unknown."""
 
-    reads: bool  # whether some operator's inputs are unknown
-    faults: list[Fault] = field(default_factory=list)
-    spoiled: set[Path] = field(default_factory=set)
     makers: set[str] = field(default_factory=set)
     hidden_tables: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)  # by operators whose kind is unknown
-    lost: set[str] = field(default_factory=set)  # sections that could not be read at all
 
     def unclear(self) -> Unclear:
         """Return what cannot be told."""
@@ -84,45 +77,11 @@ class _Drafter:
         tables = None if "tables" in self.lost else frozenset(self.hidden_tables)
         return Unclear(makers, tables, frozenset(self.read), self.reads or bool(self.lost & {"operators", "outputs"}))
 
-    def value(self, path: Path, reading: Reading[T]) -> T:
-        """Return what was read, taking down its faults."""
-        self.faults += (fault.under(*path) for fault in reading.faults)
-        self.spoiled |= {path + fault.path for fault in reading.faults}
-        return reading.value
-
-    def missing(self, path: Path, line: int, rule: str, help_text: str, said: bool) -> None:
-        """Take down that a field is missing, unless another fault has `said` it already."""
-        self.spoiled.add(path)
-        if not said:
-            self.faults.append(Fault(path, "missing", rule, f"Add {path[-1]}: {help_text}.", line))
-        if len(path) == 1:
-            self.lose(str(path[0]))
-
-    def lose(self, section: str) -> None:
-        """Note that nothing is known about a section."""
-        self.lost.add(section)
-        self.spoiled.add((section,))
-
-    def refuse_unknown(self, node: Fields, path: Path, names: Collection[str], what: str) -> set[str]:
-        """Take down fields that do not exist; return those they were meant to be."""
-        present = {key.text for key, _ in node.entries}
-        absent = [name for name in names if name not in present]
-        meant = set()
-        for key, _ in node.entries:
-            if key.text not in names:
-                hint = ""
-                if len(self.faults) < MOST_FAULTS:
-                    hint = nearest(key.text, absent) or nearest(key.text, names)
-                    meant.add(nearest_name(key.text, absent))
-                way_out = f"{hint}Known: {known(names)}."
-                self.faults.append(Fault((*path, key.text), "unknown", f"{what} has no such field", way_out, key.line))
-        return meant - {""}
-
     def sources(self, node: Node | None) -> tuple[Source, ...]:
         """Return the sources."""
         sources = []
-        for key, content in self._entries("sources", node):
-            values, hides = self._fields(("sources", key.text), key, content, SOURCE, "a source")
+        for key, content in self.entries("sources", node):
+            values, hides = self.fields(("sources", key.text), key, content, SOURCE, "a source")
             sources.append(Source(name=key.text, **values))
             if hides:
                 self.makers.add(key.text)
@@ -131,8 +90,8 @@ class _Drafter:
     def tables(self, node: Node | None) -> tuple[Table, ...]:
         """Return the tables."""
         tables = []
-        for key, content in self._entries("tables", node):
-            values, hides = self._fields(("tables", key.text), key, content, TABLE, "a table")
+        for key, content in self.entries("tables", node):
+            values, hides = self.fields(("tables", key.text), key, content, TABLE, "a table")
             tables.append(Table(name=key.text, **values))
             if hides:
                 self.hidden_tables.add(key.text)
@@ -141,14 +100,14 @@ class _Drafter:
     def operators(self, node: Node | None) -> tuple[Operator, ...]:
         """Return the operators whose kind is known."""
         operators = []
-        for key, content in self._entries("operators", node):
+        for key, content in self.entries("operators", node):
             kind = self._kind(key, content)
             if kind is None:
                 self.makers.add(key.text)
                 self._note_inputs(content)
                 continue
             fields = KINDS[kind]
-            values, hides = self._fields(("operators", key.text), key, content, fields, f"kind {kind}", (KIND,))
+            values, hides = self.fields(("operators", key.text), key, content, fields, f"kind {kind}", (KIND,))
             operators.append(OPERATORS[kind](name=key.text, **values))
             if hides:
                 self.makers.add(key.text)
@@ -160,16 +119,6 @@ class _Drafter:
         found = [STREAMS.read(value) for name, value in entries if name.text in STREAM_FIELDS]
         self.reads |= not found or any(reading.faults for reading in found)
         self.read.update(name for reading in found for name in reading.value)
-
-    def _entries(self, section: str, node: Node | None) -> Iterable[tuple[Scalar, Node]]:
-        if node is None or is_blank(node):
-            return ()
-        if not isinstance(node, Fields):
-            way_out = "Write one `name: {...}` per line below it."
-            self.faults.append(fault_at(node, f"{section} is a mapping of names to their fields", way_out, (section,)))
-            self.lose(section)
-            return ()
-        return node.entries
 
     def _kind(self, key: Scalar, node: Node) -> str | None:
         path = ("operators", key.text)
@@ -193,42 +142,3 @@ class _Drafter:
             way_out = f"{hint}Known: {known(KINDS)}."
             self.faults.append(fault_at(found, "there is no such kind of operator", way_out, (*path, KIND)))
         return None
-
-    def _fields(
-        self, path: Path, key: Scalar, node: Node, fields: tuple[Field, ...], what: str, extra: tuple[str, ...] = ()
-    ) -> tuple[dict[str, Any], bool]:
-        """Return attributes by name, stand-ins where needed, and whether the columns cannot be told."""
-        if not isinstance(node, Fields):
-            way_out = f"Write {known(field.name for field in fields)} below it."
-            self.faults.append(Fault(path, show(node), f"{what} is a mapping of fields to values", way_out, key.line))
-            self.spoiled.add(path)
-            node = Fields((), key.line)
-        entries = {name.text: value for name, value in node.entries}
-        meant = self.refuse_unknown(node, path, (*extra, *(field.name for field in fields)), what)
-        values: dict[str, Any] = {}
-        hides = not entries
-        for row in fields:
-            found = entries.get(row.name)
-            if found is not None:
-                before = len(self.faults)
-                value = self.value((*path, row.name), row.codec.read(found))
-                bad = len(self.faults) > before
-            else:
-                value, bad = self._left_out((*path, row.name), key.line, row, what, values, row.name in meant)
-            values |= dict(zip(row.targets, value if len(row.targets) > 1 else (value,), strict=True))
-            hides |= bad and row.hides
-            self.reads |= bad and row.reads
-        return values, hides
-
-    def _left_out(
-        self, path: Path, line: int, row: Field, what: str, values: Mapping[str, Any], said: bool
-    ) -> tuple[Any, bool]:
-        """Return what a field is that does not stand there, and whether that is a fault."""
-        if row.default is None:
-            if path[:-1] not in self.spoiled:
-                self.missing(path, line, f"{what} needs it", row.help, said)
-            return row.codec.stand_in, True
-        if said:
-            self.spoiled.add(path)
-        same_as = row.default.same_as
-        return (row.default.value if same_as is None else values[same_as]), said

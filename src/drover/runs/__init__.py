@@ -1,0 +1,174 @@
+"""Run files: what a network reads and where its results go, in YAML.
+
+Rule 1: whoever reads a file learns all its faults at once, each with its line, as for a network file.
+Rule 2: reading opens the network file that it names, and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from drover.errors import Fault, FaultsError, FileError, shorten
+from drover.network.drawing.summary import count
+from drover.network.files import load as load_network
+from drover.network.files.codecs import fault_at
+from drover.network.files.disk import read_text
+from drover.network.files.document import Document, Fields, Node, Scalar, file_fault, read_document
+from drover.network.files.gather import Gatherer
+from drover.network.files.lines import by_line, placed
+from drover.network.model import Network
+from drover.runs.check import input_faults, network_faults, output_faults, sharing_faults
+from drover.runs.fields import SECTIONS, SETTINGS, SINKS, SOURCE, VERSION
+from drover.runs.model import Input, Output, Run
+
+MARK: Final = "run"
+URI: Final = "://"
+
+
+def is_run(document: Document) -> bool:
+    """Return whether a document is meant as a run file."""
+    keys = {key.text for key, _ in document.root.entries} if document.root is not None else set()
+    return MARK in keys and "drover" not in keys
+
+
+def load(path: str | os.PathLike[str]) -> Run:
+    """Return the run in a file; FileError lists every fault with its line."""
+    document = read_document(read_text(path))
+    if document.root is not None and not is_run(document):
+        way_out = f"Begin it with `{MARK}: {VERSION}`, and name the network file in `network`."
+        raise FileError([file_fault("no run file", "a run file says where rows come from and go to", way_out)])
+    run, faults = inspect_document(document, Path(path).parent)
+    if run is None:
+        raise FileError(faults)
+    return run
+
+
+def inspect_document(document: Document, folder: Path) -> tuple[Run | None, tuple[Fault, ...]]:
+    """Return the run that a document in a folder describes, or None and every fault by line."""
+    if document.root is None:
+        return None, by_line(document.faults)
+    root = document.root
+    nodes = {key.text: value for key, value in root.entries}
+    if foreign := _foreign(nodes[MARK]):
+        return None, (foreign,)
+    reader = _Reader(root, nodes)
+    values = reader.settings()
+    sources, sinks = reader.sources(), reader.sinks()
+    network, missing = _network(folder, values["network"]) if ("network",) not in reader.spoiled else (None, ())
+    faults = [*document.faults, *reader.faults, *missing]
+    sense = list(_senses(network, sources, sinks, values, root))
+    faults += (fault for fault in placed(sense, root) if not _is_echo(fault, reader.spoiled))
+    if faults or network is None:
+        return None, by_line(faults)
+    return _absolute(Run(**values | {"network": network, "sources": sources, "sinks": sinks}), folder), ()
+
+
+def _foreign(node: Node) -> Fault | None:
+    if isinstance(node, Scalar) and node.text == VERSION:
+        return None
+    way_out = f"Write {MARK}: {VERSION}, or install a drover that knows this version."
+    return fault_at(node, f"this drover reads version {VERSION} of run files", way_out, (MARK,))
+
+
+class _Reader(Gatherer):
+    """Reads a run file section by section."""
+
+    def __init__(self, root: Fields, nodes: Mapping[str, Node]) -> None:
+        super().__init__()
+        self.root = root
+        self.nodes = nodes
+
+    def settings(self) -> dict[str, Any]:  # Any: by field
+        """Return the fields at the top."""
+        if "sources" not in self.nodes:
+            self.missing(("sources",), self.root.line, "a run file must have it", SECTIONS["sources"], said=False)
+        values, _ = self.fields((), Scalar("", self.root.line), self.root, SETTINGS, "a run file", tuple(SECTIONS))
+        return values
+
+    def sources(self) -> dict[str, Input | None]:
+        """Return the entries of `sources`, None for those that could not be read."""
+        found: dict[str, Input | None] = {}
+        for key, content in self.entries("sources", self.nodes.get("sources")):
+            before = len(self.faults)
+            values, _ = self.fields(("sources", key.text), key, content, SOURCE, "a source")
+            found[key.text] = Input(**values) if len(self.faults) == before else None
+        return found
+
+    def sinks(self) -> dict[str, tuple[Output, ...]]:
+        """Return the sinks of each output."""
+        return {
+            key.text: self.value(("sinks", key.text), SINKS.read(content))
+            for key, content in self.entries("sinks", self.nodes.get("sinks"))
+        }
+
+
+def _network(folder: Path, path: str) -> tuple[Network | None, tuple[Fault, ...]]:
+    try:
+        return load_network(_resolved(folder, path)), ()
+    except FaultsError as error:
+        told = count(len(error.faults), "fault")
+        first = error.faults[0]
+        rule = f"it must be a sound network file ({told})" if first.path != ("file",) else f"it is {first.value}"
+        return None, (Fault(("network",), shorten(path), rule, f"See drover check {path}."),)
+
+
+def _senses(
+    network: Network | None,
+    sources: Mapping[str, Input | None],
+    sinks: Mapping[str, tuple[Output, ...]],
+    values: Mapping[str, Any],  # Any: by field
+    root: Fields,
+) -> Iterator[Fault]:
+    for name, given in sources.items():
+        if given is not None:
+            yield from (fault.under("sources", name) for fault in input_faults(given))
+    every = dict(_numbered(sinks, values["dead_letters"]))
+    for path, sink in every.items():
+        yield from (fault.under(*path) for fault in output_faults(sink))
+    yield from sharing_faults(every)
+    if values["nodes"] < 1:
+        yield Fault(("nodes",), str(values["nodes"]), "there is at least one node", "Write 1 or more.")
+    if values["trigger"] is not None and values["trigger"] <= 0:
+        yield Fault(("trigger",), "not above 0", "a pause has a length", "Write for example 1 s, or leave it out.")
+    if network is not None:
+        yield from network_faults(network, sources, sinks, root.line)
+
+
+def _numbered(
+    sinks: Mapping[str, tuple[Output, ...]], dead_letters: tuple[Output, ...]
+) -> Iterator[tuple[tuple[str | int, ...], Output]]:
+    """Yield every sink with its path in the file; a lone one has no number."""
+    for path, several in [
+        *((("sinks", name), each) for name, each in sinks.items()),
+        (("dead_letters",), dead_letters),
+    ]:
+        for index, sink in enumerate(several):
+            yield (path if len(several) == 1 else (*path, index)), sink
+
+
+def _is_echo(fault: Fault, spoiled: Iterable[tuple[str | int, ...]]) -> bool:
+    """Return whether a fault is about something that could not be read."""
+    return any(fault.path[: len(path)] == path or path[: len(fault.path)] == fault.path for path in spoiled)
+
+
+def _resolved(folder: Path, path: str) -> str:
+    return path if URI in path else str((folder / path).absolute())
+
+
+def _absolute(run: Run, folder: Path) -> Run:
+    """Return the run with paths that mean the same from everywhere."""
+
+    def moved(part: Any) -> Any:  # Any: Input or Output
+        return part if part.path is None else replace(part, path=_resolved(folder, part.path))
+
+    return replace(
+        run,
+        sources={name: moved(given) for name, given in run.sources.items()},
+        sinks={name: tuple(map(moved, each)) for name, each in run.sinks.items()},
+        dead_letters=tuple(map(moved, run.dead_letters)),
+        checkpoint=None if run.checkpoint is None else _resolved(folder, run.checkpoint),
+    )

@@ -1,0 +1,114 @@
+"""What a run file says against itself and against its network.
+
+Rule 1: a fault has the path of what the person must change; faults of what could not be read are not repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from drover.errors import Fault, nearest, shorten
+from drover.network.model import Network
+from drover.network.parts import Source
+from drover.network.schema import known
+from drover.runs.model import CONSOLE, FILES, PLACELESS, Input, Output
+
+ONLY_REPLAYS: Mapping[str, object] = {"time": None, "speed": None, "batches": 1}  # and what they are when left out
+
+
+def input_faults(given: Input) -> Iterator[Fault]:
+    """Yield what is wrong with an entry of `sources` by itself."""
+    if (given.read is None) == (given.replay is None):
+        found = "missing" if given.read is None else "given beside replay"
+        way_out = "Write read: for a stream, or replay: for a file whose rows are to come in order of time."
+        yield Fault(("read",), found, "a source is either read or replayed", way_out)
+        return
+    kind = given.read or given.replay
+    if kind in FILES and given.path is None:
+        yield Fault(("path",), "missing", f"format {kind} is in files", "Add path: a file or folder.")
+    if kind in PLACELESS and given.path is not None:
+        yield Fault(("path",), shorten(given.path), f"format {kind} has no path", "Say where in options.")
+    if kind in PLACELESS and given.columns:
+        yield Fault(("columns",), "given", f"format {kind} has columns of its own", "Use select to make others.")
+    yield from _read_faults(given) if given.read is not None else _replay_faults(given)
+
+
+def _read_faults(given: Input) -> Iterator[Fault]:
+    for name, default in ONLY_REPLAYS.items():
+        if (found := getattr(given, name)) != default:
+            yield Fault((name,), shorten(found), "only a replay has it", "Leave it out, or write replay for read.")
+
+
+def _replay_faults(given: Input) -> Iterator[Fault]:
+    if given.speed is not None and not given.speed > 0:
+        yield Fault(("speed",), str(given.speed), "it is above 0", "Write 60 for an hour per minute.")
+    if given.batches < 1:
+        yield Fault(("batches",), str(given.batches), "there is at least one batch", "Write 1 or more.")
+
+
+def output_faults(given: Output) -> Iterator[Fault]:
+    """Yield what is wrong with a sink by itself."""
+    if given.write == CONSOLE and given.path is not None:
+        yield Fault(("path",), shorten(given.path), "console has no path", "Leave it out.")
+    if given.write != CONSOLE and given.path is None:
+        yield Fault(("path",), "missing", f"format {given.write} is in files", "Add path: a folder.")
+
+
+def sharing_faults(sinks: Mapping[tuple[str | int, ...], Output]) -> Iterator[Fault]:
+    """Yield sinks that would write over each other's files."""
+    seen: dict[tuple[str, str], tuple[str | int, ...]] = {}
+    for path, sink in sinks.items():
+        if sink.path is None:
+            continue
+        first = seen.setdefault((sink.write, sink.path.rstrip("/")), path)
+        if first != path:
+            other = ".".join(map(str, first))
+            yield Fault((*path, "path"), shorten(sink.path), f"{other} writes there too", "Give each a folder.")
+
+
+def network_faults(
+    network: Network, sources: Mapping[str, Input | None], sinks: Mapping[str, object], line: int
+) -> Iterator[Fault]:
+    """Yield what does not fit the network; an entry of `sources` that could not be read is None."""
+    names = [source.name for source in network.sources]
+    for name in sources:
+        if name not in names:
+            yield _stranger(("sources", name), "source", names)
+    for source in network.sources:
+        if source.name not in sources:
+            way_out = f"Add sources.{source.name}: {{read: ...}} or {{replay: ...}}."
+            yield Fault(("sources", source.name), "missing", "every source of the network is read", way_out, line)
+        elif (given := sources[source.name]) is not None:
+            yield from (fault.under("sources", source.name) for fault in _column_faults(source, given))
+    for name in sinks:
+        if name not in network.outputs:
+            yield _stranger(("sinks", name), "output", network.outputs)
+
+
+def _stranger(path: tuple[str, str], what: str, names: list[str] | tuple[str, ...]) -> Fault:
+    way_out = f"{nearest(path[-1], names)}Known: {known(names)}."
+    return Fault(path, "unknown", f"the network has no such {what}", way_out)
+
+
+def _column_faults(source: Source, given: Input) -> Iterator[Fault]:
+    wanted = source.schema.types
+    if given.replay is not None and given.time is None and source.time is None:
+        yield Fault(("time",), "missing", "a replay needs the order of its rows", "Name a timestamp column.")
+    if given.time is not None and given.time not in wanted:
+        way_out = f"{nearest(given.time, wanted)}Known: {known(wanted)}."
+        yield Fault(("time",), shorten(given.time), "there is no such column", way_out)
+    if given.select:
+        made = {named.name for named in given.select}
+        for name in made - set(wanted):
+            way_out = f"{nearest(name, wanted)}Known: {known(wanted)}."
+            yield Fault(("select", name), "unknown", f"source {source.name} has no such column", way_out)
+        for name in wanted:
+            if name not in made:
+                yield Fault(("select", name), "missing", "select makes every column", f"Add {name}: {name}.")
+    elif given.columns:
+        found = {column.name: column.type for column in given.columns}
+        for name, kind in wanted.items():
+            if found.get(name) != kind:
+                value = str(found[name]) if name in found else "missing"
+                way_out = f"Add {name}: {kind}, or make it by select."
+                yield Fault(("columns", name), value, f"source {source.name} has {name} {kind}", way_out)

@@ -1,0 +1,48 @@
+"""What a batch did, as the JSON object that stands under `drover` in `lastProgress`.
+
+Rule 1: seconds are by the clock on the wall; busy seconds are CPU time, and those are what load is counted in.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from drover.placement.plan import Plan
+from drover.spark.batch import Result
+
+
+def describe(
+    batch: int, plan: Plan, result: Result, seconds: Mapping[str, float], notes: Mapping[str, Any]
+) -> dict[str, Any]:  # Any: JSON
+    """Return the figures of a batch; `notes` are those of its commit."""
+    rows_in: Counter[str] = Counter()
+    for routed in result.routed:
+        rows_in.update(routed.rows)
+    busy = [0.0] * plan.nodes
+    slowest: dict[int, float] = {}  # node task per hop
+    for report in result.reports:
+        busy[report.place.node] += report.busy
+        slowest[report.place.hop] = max(report.seconds, slowest.get(report.place.hop, 0.0))
+    measured = {
+        "routing": max((routed.seconds for routed in result.routed), default=0.0),
+        "nodes": sum(slowest.values()),
+        **seconds,
+    }
+    return {
+        "batch": batch,
+        "sparkBatch": notes["spark_batch"],
+        "plan": plan.number,
+        "nodes": plan.nodes,
+        "hops": 1 + max(slowest, default=0),
+        "seconds": {name: round(value, 4) for name, value in measured.items()},
+        "rowsIn": dict(rows_in),
+        "rows": {stream: rows.height for stream, rows in result.rows.items()},
+        "deadLetters": {source: rows.height for source, rows in result.dead.items()},
+        "watermarks": dict(notes["now"]),
+        "parked": dict(notes["parked"]),
+        "busy": [round(value, 4) for value in busy],
+        "samples": [asdict(sample) for report in result.reports for sample in report.samples],
+    }
