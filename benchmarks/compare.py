@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 
 from pyspark.sql import SparkSession
 
+from benchmarks.processor import cpu_seconds
 from benchmarks.sides import Side, Totals, say
 
 
@@ -35,16 +36,22 @@ class Outcome:
         return "\n".join(lines)
 
 
-def take_turns(spark: SparkSession, sides: Sequence[Side], batches: range, warm_up: int) -> dict[str, list[float]]:
-    """Run the batches on all sides and return the seconds of each, without those of the warm-up."""
+def take_turns(
+    spark: SparkSession, sides: Sequence[Side], batches: range, warm_up: int
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Run the batches on all sides; return the median seconds and processor seconds of each, warm-up left out."""
     for side in sides:
         side.start(spark)
     seconds: dict[str, list[float]] = {side.name: [] for side in sides}
+    busy: dict[str, list[float]] = {side.name: [] for side in sides}
     for batch in batches:
         for side in sides:
+            before = cpu_seconds()
             seconds[side.name].append(side.step(batch))
-        say(f"batch {batch}: " + ", ".join(f"{name} {took[-1]:.2f} s" for name, took in seconds.items()))
-    return {name: took[warm_up:] for name, took in seconds.items()}
+            busy[side.name].append(cpu_seconds() - before)
+        told = (f"{name} {took[-1]:.2f} s (processor {busy[name][-1]:.2f})" for name, took in seconds.items())
+        say(f"batch {batch}: {', '.join(told)}")
+    return medians(seconds, warm_up), medians(busy, warm_up)
 
 
 def same_totals(sides: Sequence[Side]) -> Totals:
@@ -58,8 +65,8 @@ def same_totals(sides: Sequence[Side]) -> Totals:
     return first
 
 
-def medians(seconds: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    return {name: statistics.median(took) for name, took in seconds.items()}
+def medians(seconds: Mapping[str, Sequence[float]], warm_up: int) -> dict[str, float]:
+    return {name: statistics.median(took[warm_up:]) for name, took in seconds.items()}
 
 
 def _cell(value: object) -> str:

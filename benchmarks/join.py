@@ -10,9 +10,9 @@ import polars as pl
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
 
-from benchmarks.compare import Outcome, medians, same_totals, take_turns
+from benchmarks.compare import Outcome, same_totals, take_turns
 from benchmarks.feed import Feed
-from benchmarks.sides import ROCKSDB, DroverSide, SparkSide, scratch, spark_session
+from benchmarks.sides import ROCKSDB, DroverSide, Side, SparkSide, scratch, spark_session
 from drover.network.build import Builder
 from drover.network.model import Network
 
@@ -62,18 +62,21 @@ def compare(spark: SparkSession, kind: str, hot: float, batches: int, warm_up: i
         for batch in range(batches):
             feed.write(batch, {"left": rows(batch, 0, hot), "right": rows(batch, 1, hot)})
         measure = {"pairs": MEASURE}
-        sides = [
+        sides: list[Side] = [
             DroverSide("drover", feed, network(), measure),
             SparkSide("default", feed, plain, measure),
             SparkSide("rocksdb", feed, plain, measure, {"spark.sql.streaming.stateStore.providerClass": ROCKSDB}),
         ]
-        took = medians(take_turns(spark, sides, range(batches), warm_up))
+        took, busy = take_turns(spark, sides, range(batches), warm_up)
         totals = same_totals(sides)
         for side in sides:
             side.stop()
     outcome.figures = {f"{kind}: seconds per batch, {name}": value for name, value in took.items()}
+    outcome.figures |= {f"{kind}: processor seconds per batch, {name}": value for name, value in busy.items()}
     outcome.figures[f"{kind}: pairs per batch"] = round(totals["pairs"] / batches)
-    outcome.ratios = {f"{kind}_{name}": took[name] / took["drover"] for name in ("default", "rocksdb")}
+    for name in ("default", "rocksdb"):
+        outcome.ratios[f"{kind}_{name}"] = took[name] / took["drover"]
+        outcome.ratios[f"{kind}_{name}_processor"] = busy[name] / busy["drover"]
     outcome.targets = {f"{kind}_default": 5.0, f"{kind}_rocksdb": 10.0}
     return outcome
 

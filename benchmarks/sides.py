@@ -91,14 +91,16 @@ class Batches:
         starts, ends = [], []
         for query in self.queries:
             query.processAllAvailable()
-            found = [one for one in query.recentProgress if one["batchId"] == self.seen and "addBatch" in one["durationMs"]]
+            found = [
+                one for one in query.recentProgress if one["batchId"] == self.seen and "addBatch" in one["durationMs"]
+            ]
             if not found:
                 raise RuntimeError(f"query {query.name} has no batch {self.seen}: it saw a part of one only")
             start = datetime.fromisoformat(found[-1]["timestamp"]).timestamp()
             starts.append(start)
             ends.append(start + found[-1]["durationMs"]["triggerExecution"] / 1000)
         self.seen += 1
-        return max(ends) - min(starts)
+        return float(max(ends) - min(starts))
 
 
 @dataclass
@@ -154,7 +156,7 @@ class Count:
     def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
         del batch, spark
         named = ", ".join(f"{sql} AS {name}" for name, sql in self.measure.items())
-        counted = rows.sql(f"SELECT {named} FROM self")  # noqa: S608 - our own text
+        counted = rows.sql(f"SELECT {named} FROM self")
         for name, value in counted.row(0, named=True).items():
             self.found[name] = self.found.get(name, 0) + (value or 0)
 
@@ -178,7 +180,13 @@ class DroverSide:
         sources = {source.name: self.feed.read(spark, self.name, source.name) for source in self.network.sources}
         checkpoint = str(self.feed.folder / "checkpoints" / self.name)
         self.handle = run(
-            self.network, sources, self.sinks, checkpoint=checkpoint, nodes=self.nodes, plan=self.plan, stop_on_failure=True
+            self.network,
+            sources,
+            self.sinks,
+            checkpoint=checkpoint,
+            nodes=self.nodes,
+            plan=self.plan,
+            stop_on_failure=True,
         )
         (query,) = (one for one in spark.streams.active if str(one.id) == self.handle.id)
         self.batches = Batches((query,))
