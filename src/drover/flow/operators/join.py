@@ -1,7 +1,8 @@
 """Sliding-window joins: every pair that is close in time, equal in its keys and fits the predicate, once.
 
 Rule 1: a pair is found in the batch in which the later of its rows (by arrival) comes in.
-Rule 2: memory is bounded: candidate pairs are made in pieces of about PIECE.
+Rule 2: memory is bounded: candidate pairs are made in pieces of about PIECE. Where the pieces end changes no order.
+Rule 3: a window keeps the columns that the result or the predicate uses, and no others.
 """
 
 from __future__ import annotations
@@ -9,19 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+import numpy as np
 import polars as pl
 
 from drover.flow.operators.base import Clock, Frames, UnitState
-from drover.network.expressions import parse_pair, to_polars
+from drover.network.expressions import Expression, parse_pair, to_polars
 from drover.network.model import Network
 from drover.network.operators import Join
-from drover.network.types import polars_type
+from drover.network.types import TIMESTAMP, polars_type
 
 LEFT: Final = "left"
 RIGHT: Final = "right"
 TIME: Final = "drover.time"  # event time in microseconds; names with a dot cannot collide with columns
 BUCKET: Final = "drover.bucket"
 PIECE: Final = 2_000_000  # candidate pairs at a time
+SHELVES: Final = 1 << 18  # keys are counted by their hash, modulo this
+# Rows further apart than this many widths are told apart by time before they are paired: a backlog of an hour in one
+# batch has few pairs but many candidates. Within a few widths nearly all candidates are pairs, and buckets only cost.
+SPREAD: Final = 4
 
 
 class RunJoin:
@@ -36,21 +42,25 @@ class RunJoin:
         self.keys = {LEFT: [f"left.{p.left}" for p in operator.on], RIGHT: [f"right.{p.right}" for p in operator.on]}
         # Every candidate shares a bucket: for a left row at t1, t2 lies in [t1 - w2, t1 + w1], at most two buckets.
         self.width = max(operator.left_window + operator.right_window, 1)
-        where = operator.where
-        self.where = None if where is None else to_polars(parse_pair(where, left.types, right.types))
-        latest = pl.max_horizontal(f"left.{self.times[LEFT]}", f"right.{self.times[RIGHT]}")
-        self.select = [latest.alias(left.time or "")] + [
-            to_polars(parse_pair(named.expression, left.types, right.types)).alias(named.name)
+        made = {
+            named.name: parse_pair(named.expression, left.types, right.types)
             for named in operator.full_select(left, right)
-        ]
-        self.output = {name: polars_type(kind) for name, kind in network.streams[operator.name].types.items()}
-        self.empty = {
-            side: pl.DataFrame(
-                schema={f"{side}.{TIME}": pl.Int64()}
-                | {f"{side}.{name}": polars_type(kind) for name, kind in schema.types.items()}
-            )
+        }
+        where = [] if operator.where is None else [parse_pair(operator.where, left.types, right.types)]
+        t1, t2 = pl.col(f"left.{TIME}"), pl.col(f"right.{TIME}")
+        close = (t2 - t1).is_between(-self.windows[RIGHT], self.windows[LEFT])
+        self.fits = [close, *(to_polars(one) for one in where)]
+        latest = pl.max_horizontal(t1, t2).cast(polars_type(TIMESTAMP))
+        self.select = [latest.alias(self.times[LEFT]), *(to_polars(one).alias(name) for name, one in made.items())]
+        self.kept = {
+            side: [
+                name
+                for name in schema.names
+                if f"{side}.{name}" in {*self.keys[side], *_used([*made.values(), *where])}
+            ]
             for side, schema in ((LEFT, left), (RIGHT, right))
         }
+        self.output = {name: polars_type(kind) for name, kind in network.streams[operator.name].types.items()}
 
     def run(self, inputs: Frames, state: UnitState, clock: Clock) -> dict[str, pl.DataFrame]:
         """Pair the batch's rows with each other and with the windows, then keep them."""
@@ -58,52 +68,78 @@ class RunJoin:
             side: self._enter(side, inputs[stream], clock)
             for side, stream in ((LEFT, self.operator.left), (RIGHT, self.operator.right))
         }
-        old = {side: state.parts.get(side, self.empty[side]) for side in (LEFT, RIGHT)}
-        pieces = [*self._pairs(new[LEFT], old[RIGHT]), *self._pairs(old[LEFT], new[RIGHT]),
-                  *self._pairs(new[LEFT], new[RIGHT])]  # fmt: skip
+        old_left = state.parts.get(LEFT)
         for side in (LEFT, RIGHT):
             state.append(side, new[side])
-            if clock.now is not None:
+        pieces = list(self._pairs(new[LEFT], state.parts.get(RIGHT), RIGHT))
+        pieces += self._pairs(old_left, new[RIGHT], LEFT)
+        if clock.now is not None:
+            for side in (LEFT, RIGHT):
                 # A later row of the other side is above `now`, so this row can still meet it if t + window > now.
                 state.evict(side, clock.now - self.windows[side] + 1)
         return {self.operator.name: pl.concat(pieces) if pieces else pl.DataFrame(schema=self.output)}
 
     def _enter(self, side: str, rows: pl.DataFrame, clock: Clock) -> pl.DataFrame:
-        rows = rows.select(pl.col(self.times[side]).dt.epoch("us").alias(TIME), pl.all())
+        micros = pl.col(self.times[side]).dt.epoch("us")
         if self.may_be_late[side] and clock.late is not None:
-            rows = rows.filter(pl.col(TIME) > clock.late)
-        return rows.rename({name: f"{side}.{name}" for name in rows.columns})
+            rows = rows.filter(micros > clock.late)
+        kept = (pl.col(name).alias(f"{side}.{name}") for name in self.kept[side])
+        return rows.select(micros.alias(f"{side}.{TIME}"), *kept)
 
-    def _pairs(self, left: pl.DataFrame, right: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        if not left.height or not right.height:
+    def _pairs(self, left: pl.DataFrame | None, right: pl.DataFrame | None, longer: str) -> Iterator[pl.DataFrame]:
+        """Yield the pairs, in the order of the side `longer`: the other one is the cheaper to build a table of."""
+        if left is None or right is None or not left.height or not right.height:
             return
+        on = self.keys
+        if not on[LEFT] or self._spread(left, right):
+            left, right = self._bucketed(left, right)
+            on = {side: [*keys, BUCKET] for side, keys in self.keys.items()}
+        if longer == LEFT:
+            pieces = ((piece, right) for piece in cut_by_candidates(left, right, on[LEFT], on[RIGHT]))
+        else:
+            pieces = ((left, piece) for piece in cut_by_candidates(right, left, on[RIGHT], on[LEFT]))
+        for one, other in pieces:
+            # Lazy, so that only columns that are used are gathered, and those of the keys only once.
+            pairs = one.lazy().join(
+                other.lazy(), left_on=on[LEFT], right_on=on[RIGHT], how="inner", coalesce=False,
+                maintain_order="left_right" if longer == LEFT else "right_left",
+            )  # fmt: skip
+            found = pairs.filter(self.fits).select(self.select).cast(self.output).collect()  # type: ignore[arg-type]
+            if found.height:
+                yield found
+
+    def _spread(self, left: pl.DataFrame, right: pl.DataFrame) -> bool:
+        """Say whether the rows of either side are far apart in time."""
+        times = (rows.get_column(rows.columns[0]) for rows in (left, right))
+        return any(int(one.max()) - int(one.min()) > SPREAD * self.width for one in times)  # type: ignore[arg-type]
+
+    def _bucketed(self, left: pl.DataFrame, right: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the rows with their buckets of time; left rows once in each of the two in which they may find any."""
         t1, t2 = pl.col(f"left.{TIME}"), pl.col(f"right.{TIME}")
         low, high = ((t1 - self.windows[RIGHT]) // self.width, (t1 + self.windows[LEFT]) // self.width)
-        doubled = pl.concat([
-            left.with_columns(low.alias(BUCKET)),
-            left.filter(high != low).with_columns(high.alias(BUCKET)),
-        ])  # fmt: skip
-        bucketed = right.with_columns((t2 // self.width).alias(BUCKET))
-        close = (t2 - t1).is_between(-self.windows[RIGHT], self.windows[LEFT])
-        fits = close if self.where is None else close & self.where
-        on_left, on_right = [*self.keys[LEFT], BUCKET], [*self.keys[RIGHT], BUCKET]
-        for piece in self._pieces(doubled, bucketed, on_left, on_right):
-            pairs = piece.join(bucketed, left_on=on_left, right_on=on_right, how="inner", maintain_order="left_right")
-            found = pairs.filter(fits)
-            if found.height:
-                yield found.select(self.select).cast(self.output)  # type: ignore[arg-type] # a plain dict of types
+        doubled = [left.with_columns(low.alias(BUCKET)), left.filter(high != low).with_columns(high.alias(BUCKET))]
+        return pl.concat(doubled), right.with_columns((t2 // self.width).alias(BUCKET))
 
-    @staticmethod
-    def _pieces(
-        left: pl.DataFrame, right: pl.DataFrame, on_left: list[str], on_right: list[str]
-    ) -> Iterator[pl.DataFrame]:
-        """Yield the left rows in pieces that have about PIECE candidates each."""
-        counts = right.group_by(on_right).agg(pl.len().alias("drover.count"))
-        matched = left.join(counts, left_on=on_left, right_on=on_right, how="left", maintain_order="left")
-        candidates = matched["drover.count"].fill_null(0).cast(pl.Int64)
-        if int(candidates.sum() or 0) <= PIECE:
-            yield left
-            return
-        number = (candidates.cum_sum() - 1) // PIECE
-        for part in number.unique().sort():
-            yield left.filter(number == part)
+
+def _used(expressions: list[Expression]) -> set[str]:
+    return {f"{side}.{name}" for expression in expressions for side, name in expression.columns}
+
+
+def cut_by_candidates(
+    rows: pl.DataFrame, others: pl.DataFrame, on_rows: list[str], on_others: list[str], most: int = PIECE
+) -> Iterator[pl.DataFrame]:
+    """Yield the rows in pieces that have about `most` candidates each, counted by hashes: a few too many at worst."""
+    if rows.height * others.height <= most:
+        yield rows
+        return
+    counts = np.bincount(_shelves(others, on_others), minlength=SHELVES)
+    ends = np.cumsum(counts[_shelves(rows, on_rows)])
+    cuts = [int(one) for one in np.searchsorted(ends, np.arange(most, int(ends[-1]), most))]
+    for start, end in zip([0, *cuts], [*cuts, rows.height], strict=True):
+        if start < end:
+            yield rows.slice(start, end - start)
+
+
+def _shelves(rows: pl.DataFrame, keys: list[str]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    hashes = rows.select(keys).hash_rows() if len(keys) > 1 else rows.get_column(keys[0]).hash()
+    return (hashes % SHELVES).cast(pl.Int64).to_numpy()

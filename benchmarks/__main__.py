@@ -1,0 +1,36 @@
+"""The benchmarks by name: `python -m benchmarks NAME [--json] [--quick]`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+from benchmarks.compare import Outcome
+
+NAMES: Mapping[str, str] = {
+    "join": "stream-stream join against Spark's, on both of its state stores",
+    "aggregate": "sixteen window aggregates against eight queries of Spark, and against the best single one",
+    "overhead": "pass-through operators against a bare mapInArrow",
+    "move": "moving an aggregate against stopping a query and starting it again",
+    "memory": "a worker's memory against the Arrow size of a join's window",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Compare drover with plain Spark.")
+    parser.add_argument("name", nargs="?", choices=[*NAMES, "all"], help="which one; without it they are listed")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per benchmark")
+    parser.add_argument("--quick", action="store_true", help="fewer batches: to see that it runs, not to be quoted")
+    given = parser.parse_args()
+    if given.name is None:
+        print("\n".join(f"{name:12} {what}" for name, what in NAMES.items()))
+        return
+    for name in NAMES if given.name == "all" else [given.name]:
+        bench: Callable[[bool], Outcome] = import_module(f"benchmarks.{name}").bench
+        outcome = bench(given.quick)
+        print(outcome.json() if given.json else f"{name}\n{outcome.table()}\n", flush=True)
+
+
+if __name__ == "__main__":
+    main()

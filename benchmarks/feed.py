@@ -1,0 +1,55 @@
+"""Batches of rows as Parquet files, shown to each side of a comparison one batch at a time.
+
+Rule 1: every side reads the very same files, so that reading costs the same.
+Rule 2: the files of a batch appear at once, because a query that sees half of it would run two batches.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """Files under `folder`; `types` has the columns of each source, for Spark."""
+
+    folder: Path
+    types: Mapping[str, str]
+
+    def write(self, batch: int, rows: Mapping[str, pl.DataFrame]) -> None:
+        """Write a batch, not yet visible to anybody."""
+        for source, frame in rows.items():
+            file = self._file(self.folder / "written", batch, source)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            pq.write_table(frame.to_arrow(), file, compression="snappy")
+
+    def show(self, side: str, batch: int) -> None:
+        """Let one side see a batch."""
+        hidden = self.folder / "hidden" / side / f"{batch:04}"
+        for source in self.types:
+            link = hidden / source / "rows.parquet"
+            link.parent.mkdir(parents=True, exist_ok=True)
+            os.link(self._file(self.folder / "written", batch, source), link)
+        shown = self._shown(side)
+        hidden.rename(shown / hidden.name)
+
+    def read(self, spark: SparkSession, side: str, source: str) -> DataFrame:
+        """Return one source of a side as a streaming DataFrame."""
+        reader = spark.readStream.schema(self.types[source]).option("maxFilesPerTrigger", 1)
+        return reader.parquet(f"{self._shown(side)}/*/{source}")
+
+    def _shown(self, side: str) -> Path:
+        shown = self.folder / "shown" / side
+        shown.mkdir(parents=True, exist_ok=True)
+        return shown
+
+    @staticmethod
+    def _file(folder: Path, batch: int, source: str) -> Path:
+        return folder / f"{batch:04}" / f"{source}.parquet"

@@ -1,0 +1,52 @@
+"""Processor time of this process and of all it has started: Java, and Python's workers.
+
+On a machine that others use too, it says more about the work done than a clock does.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+TICK = os.sysconf("SC_CLK_TCK")
+PAGE = os.sysconf("SC_PAGE_SIZE")
+PARENT, USER, SYSTEM, DEAD_USER, DEAD_SYSTEM, RESIDENT = (
+    1,
+    11,
+    12,
+    13,
+    14,
+    21,
+)  # fields of /proc/PID/stat, after the name
+
+
+def processes() -> dict[int, list[str]]:
+    """Return the fields of this process and of its descendants, by number."""
+    found: dict[int, list[str]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                found[int(entry.name)] = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:  # it has ended meanwhile
+                continue
+    family = {os.getpid()}
+    while grown := {pid for pid, fields in found.items() if int(fields[PARENT]) in family} - family:
+        family |= grown
+    return {pid: found[pid] for pid in family}
+
+
+def cpu_seconds() -> float:
+    """Return the seconds spent so far."""
+    spent = (int(fields[i]) for fields in processes().values() for i in (USER, SYSTEM, DEAD_USER, DEAD_SYSTEM))
+    return sum(spent) / TICK
+
+
+def worker_bytes() -> dict[int, int]:
+    """Return the resident memory of each of Spark's Python processes that have no children: the workers."""
+    family = processes()
+    parents = {int(fields[PARENT]) for fields in family.values()}
+    return {
+        pid: int(fields[RESIDENT]) * PAGE
+        for pid, fields in family.items()
+        if pid not in parents and b"pyspark" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    }

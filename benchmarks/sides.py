@@ -1,0 +1,207 @@
+"""The sides of a comparison: streaming queries that take one batch after the other, and how long each takes.
+
+Rule 1: the time of a batch is Spark's own `triggerExecution`, from the listing of the source to the commit of the
+offsets, for drover and for plain Spark alike. Of several queries it is the time from the first start to the last end.
+Rule 2: what a side gave out is counted while it runs, at next to no cost, and compared with the others'.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+import polars as pl
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
+from pyspark.sql.streaming.query import StreamingQuery
+
+from benchmarks.feed import Feed
+from drover.network.model import Network
+from drover.placement.plan import Plan
+from drover.spark.handle import Handle
+from drover.spark.run import run
+from drover.spark.session import session
+
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+CHECK = "check"
+SETTINGS = {
+    "spark.sql.streaming.pollingDelay": "500ms",  # a query that waits must not take time from one that runs
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",  # rows never stop coming
+    "spark.sql.streaming.numRecentProgressUpdates": "1000",
+    "spark.driver.memory": "6g",  # Spark's state and drover's results live in this one process
+}
+
+Totals = dict[str, float]
+Measure = Mapping[str, str]  # name -> SQL aggregate over a result
+
+
+class Side(Protocol):
+    """One way to do the work."""
+
+    name: str
+
+    def start(self, spark: SparkSession) -> None: ...
+
+    def step(self, batch: int) -> float:
+        """Take a batch and return its seconds."""
+        ...
+
+    def totals(self) -> Totals: ...
+
+    def stop(self) -> None: ...
+
+
+@contextmanager
+def spark_session(name: str, more: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    os.environ["POLARS_MAX_THREADS"] = "1"  # as drover's session sets it for workers that are not of this process
+    spark = session(name, "local[2]", {**SETTINGS, **(more or {})})
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="drover-bench-") as place:
+        yield Path(place)
+
+
+def say(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+@dataclass
+class Batches:
+    """The progress of some queries that read the same batches."""
+
+    queries: Sequence[StreamingQuery]
+    seen: int = 0
+
+    def wait(self) -> float:
+        """Wait for the batch that was just shown and return its seconds."""
+        starts, ends = [], []
+        for query in self.queries:
+            query.processAllAvailable()
+            found = [
+                one for one in query.recentProgress if one["batchId"] == self.seen and "addBatch" in one["durationMs"]
+            ]
+            if not found:
+                raise RuntimeError(f"query {query.name} has no batch {self.seen}: it saw a part of one only")
+            start = datetime.fromisoformat(found[-1]["timestamp"]).timestamp()
+            starts.append(start)
+            ends.append(start + found[-1]["durationMs"]["triggerExecution"] / 1000)
+        self.seen += 1
+        return float(max(ends) - min(starts))
+
+
+@dataclass
+class SparkSide:
+    """Plain Structured Streaming: one query per result, into Spark's own sink that drops all rows."""
+
+    name: str
+    feed: Feed
+    make: Callable[[SparkSession, Callable[[str], DataFrame]], Mapping[str, DataFrame]]  # results by name
+    measure: Mapping[str, Measure]  # by result
+    settings: Mapping[str, str] = field(default_factory=dict)
+    batches: Batches = field(default_factory=lambda: Batches(()))
+
+    def start(self, spark: SparkSession) -> None:
+        for key, value in self.settings.items():
+            spark.conf.set(key, value)
+        made = self.make(spark, lambda source: self.feed.read(spark, self.name, source))
+        queries = []
+        for result, frame in made.items():
+            counted = frame.observe(CHECK, *(F.expr(sql).alias(name) for name, sql in self.measure[result].items()))
+            folder = self.feed.folder / "checkpoints" / self.name / result
+            writer = counted.writeStream.format("noop").queryName(f"{self.name} {result}").outputMode("append")
+            queries.append(writer.option("checkpointLocation", str(folder)).start())
+        for key in self.settings:
+            spark.conf.unset(key)
+        self.batches = Batches(queries)
+
+    def step(self, batch: int) -> float:
+        self.feed.show(self.name, batch)
+        return self.batches.wait()
+
+    def totals(self) -> Totals:
+        found: Totals = {}
+        for query in self.batches.queries:
+            for progress in query.recentProgress:
+                observed = progress["observedMetrics"].get(CHECK)
+                for name, value in (observed.asDict() if observed is not None else {}).items():
+                    found[name] = found.get(name, 0) + (value or 0)
+        return found
+
+    def stop(self) -> None:
+        for query in self.batches.queries:
+            query.stop()
+
+
+@dataclass
+class Count:
+    """A sink that counts."""
+
+    measure: Measure
+    found: Totals = field(default_factory=dict)
+
+    def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
+        del batch, spark
+        named = ", ".join(f"{sql} AS {name}" for name, sql in self.measure.items())
+        counted = rows.sql(f"SELECT {named} FROM self")
+        for name, value in counted.row(0, named=True).items():
+            self.found[name] = self.found.get(name, 0) + (value or 0)
+
+
+@dataclass
+class DroverSide:
+    """drover, with sinks that count."""
+
+    name: str
+    feed: Feed
+    network: Network
+    measure: Mapping[str, Measure]  # by output
+    nodes: int = 2
+    plan: str | Plan = "round-robin"
+    sinks: dict[str, Count] = field(default_factory=dict)
+    handle: Handle | None = None
+    batches: Batches = field(default_factory=lambda: Batches(()))
+
+    def start(self, spark: SparkSession) -> None:
+        self.sinks = {output: Count(self.measure[output]) for output in self.network.outputs}
+        sources = {source.name: self.feed.read(spark, self.name, source.name) for source in self.network.sources}
+        checkpoint = str(self.feed.folder / "checkpoints" / self.name)
+        self.handle = run(
+            self.network,
+            sources,
+            self.sinks,
+            checkpoint=checkpoint,
+            nodes=self.nodes,
+            plan=self.plan,
+            stop_on_failure=True,
+        )
+        (query,) = (one for one in spark.streams.active if str(one.id) == self.handle.id)
+        self.batches = Batches((query,))
+
+    def step(self, batch: int) -> float:
+        self.feed.show(self.name, batch)
+        return self.batches.wait()
+
+    def totals(self) -> Totals:
+        found: Totals = {}
+        for sink in self.sinks.values():
+            for name, value in sink.found.items():
+                found[name] = found.get(name, 0) + value
+        return found
+
+    def stop(self) -> None:
+        assert self.handle is not None
+        self.handle.stop()
