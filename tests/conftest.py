@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
 from drover.spark.session import DRIVER_OPTIONS, session
@@ -13,6 +15,12 @@ from tests.flow.tables import server
 # Every test is over before Java's second compiler has paid for itself: without it, and with the plain collector, the
 # tests of expressions take half the processor time (24 s instead of 52 s).
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+# No test depends on how busy the machine is; CI tries the same cases each time, a person tries new ones.
+settings.register_profile(
+    "drover", deadline=None, derandomize=bool(os.environ.get("CI")), suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("drover")
 
 
 @pytest.fixture(scope="session")
