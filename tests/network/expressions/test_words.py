@@ -128,12 +128,13 @@ def test_an_aggregate_of_a_reserved_word_asks_for_backticks(name: str) -> None:
 
 
 @pytest.mark.parametrize("word", CONSTANTS)
-def test_a_constant_is_no_column_by_accident(word: str) -> None:
-    text = f"coalesce(ok, {word})"
-    assert parse(text, {"ok": BOOLEAN}).columns == {("", "ok")}
-    with pytest.raises(ExpressionError, match=r"unclear whether \w+ is the column of this name\. Put the column into"):
-        parse(text, {"ok": BOOLEAN, word: BOOLEAN})
-    assert parse("ok IS NULL", {"ok": BOOLEAN, word: BOOLEAN}).type == BOOLEAN
+def test_a_constant_hides_the_column_of_its_name(word: str) -> None:
+    columns: dict[str, DataType] = {"ok": BOOLEAN, word: STRING}
+    assert parse(f"coalesce(ok, {word})", columns).columns == {("", "ok")}
+    with pytest.raises(ExpressionError, match=f"If the column {word} is meant, put it into `backticks`"):
+        parse(f"length(coalesce(ok, {word}))", columns)
+    with pytest.raises(ExpressionError, match=r"Write a CAST, or another column\.$"):
+        parse(f"length(coalesce(ok, {word}))", {"ok": BOOLEAN})
 
 
 @pytest.mark.parametrize(
