@@ -85,4 +85,4 @@ def test_a_thousand_operators_take_seconds() -> None:
     network = builder.build()
     start = time.monotonic()
     ET.fromstring(svg(network))
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 120

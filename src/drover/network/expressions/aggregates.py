@@ -169,7 +169,8 @@ def _check_argument(name: str, argument: Expression, text: str) -> Aggregate:
     if name == "count" and isinstance(argument, Literal) and argument.value is not None:
         return Aggregate("count", None, BIGINT)  # count(1)
     if not argument.columns:
-        raise ExpressionError(text, "the argument uses no column", "Write count(*), or name a column.")
+        way_out = "Write count(*), or name a column; one named like a constant goes into `backticks`."
+        raise ExpressionError(text, "the argument uses no column", way_out)
     return Aggregate(name, argument, row.gives(argument.type))
 
 

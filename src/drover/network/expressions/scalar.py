@@ -42,10 +42,22 @@ def translate_node(node: exp.Expr, text: str, columns: Columns) -> Expression:
     try:
         with deep_stack():
             expression = Translator(text, columns).translate(node)
+            if expression.type == UNTYPED:
+                raise ExpressionError(text, "this NULL has no type", "Write for example CAST(NULL AS INT).")
     except (RecursionError, SqlglotError):
         rule = "this expression is nested too deeply to be read"
         raise ExpressionError(text, rule, "Compute a part of it in an operator before this one.") from None
-    if expression.type == UNTYPED:
-        raise ExpressionError(text, "this NULL has no type", "Write for example CAST(NULL AS INT).")
+    except ExpressionError as error:
+        raise ExpressionError(error.found, error.rule, error.way_out + _hidden_columns(node, columns)) from None
     to_spark(expression)  # a column name that Spark cannot be told is found now, not when the query runs
     return expression
+
+
+def _hidden_columns(node: exp.Expr, columns: Columns) -> str:
+    """Return a hint if a constant of the text, such as NULL, hides a column of the same name that may be meant."""
+    written = {
+        "null" if isinstance(found, exp.Null) else str(found.this) for found in node.find_all(exp.Null, exp.Boolean)
+    }
+    words = {word.lower() for word in written}
+    hidden = sorted({name for names in columns.values() for name in names if name.lower() in words})
+    return f" If the column {hidden[0]} is meant, put it into `backticks`." if hidden else ""

@@ -158,14 +158,6 @@ class Translator:
     def _literal(self, node: exp.Expr) -> Expression:
         return Literal(STRING, node.name) if node.args.get("is_string") else read_number(node.name)
 
-    def _word(self, literal: Literal, word: str) -> Expression:
-        """Return what TRUE, FALSE or NULL stands for, unless a column of this name may have been meant."""
-        if any(name.lower() == word.lower() for columns in self.columns.values() for name in columns):
-            rule = f"it is unclear whether {word.upper()} is the column of this name"
-            other = "CAST('' AS BOOLEAN)" if literal.value is None else f"CAST('{word.lower()}' AS BOOLEAN)"
-            raise self.refuse(rule, f"Put the column into `backticks`; for the constant write {other}.")
-        return literal
-
     def _function(self, node: exp.Expr) -> Expression:
         name = node.this.lower() if isinstance(node.this, str) else ""
         if name in REFUSED:
@@ -225,8 +217,8 @@ Handler = Callable[[Translator, exp.Expr], Expression]
 HANDLERS: Final[Mapping[type[exp.Expr], Handler]] = {
     exp.Column: Translator._column,
     exp.Literal: Translator._literal,
-    exp.Boolean: lambda t, node: t._word(Literal(BOOLEAN, bool(node.this)), str(node.this)),
-    exp.Null: lambda t, _: t._word(Literal(UNTYPED, None), "null"),
+    exp.Boolean: lambda _, node: Literal(BOOLEAN, bool(node.this)),
+    exp.Null: lambda _, __: Literal(UNTYPED, None),
     exp.Paren: lambda t, node: t.translate(node.this),
     exp.Is: clauses.is_,
     exp.Between: clauses.between,
