@@ -1,7 +1,8 @@
 """The driver of the data loop: from Spark's micro-batches to committed batches of drover.
 
 Rule 1: the order is: plan written, batch computed, sinks written, batch committed, and only then does Spark commit its
-offsets. A crash anywhere leads to the same batch again, with the same plan and state, hence with the same rows.
+offsets. A crash anywhere leads to the same batch again, with the same plan and state, hence with the same rows. What is
+written into tables that the network also reads is in the commit, and in the tables before the next batch begins.
 Rule 2: drover counts its batches itself, because it may add one without rows to close windows; the commit notes which
 of Spark's batches it has seen.
 """
@@ -12,13 +13,15 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
+import polars as pl
 from pyspark.sql import DataFrame, SparkSession
 
 from drover.errors import DroverError
+from drover.flow.operators import PENDING, settle
 from drover.flow.planlog import read_plan, write_plan
 from drover.flow.schedule import make_schedule
 from drover.flow.state.commits import Checkpoint, commit, latest
@@ -28,8 +31,9 @@ from drover.flow.state.retention import sweep
 from drover.flow.state.storage import open_root
 from drover.flow.tables import Address, prepare_tables
 from drover.flow.watermarks import Progress, clocks
-from drover.flow.worker import Assignment, pack_network
+from drover.flow.worker import Assignment, load_state, pack_network
 from drover.network.model import Network
+from drover.network.operators import Operator
 from drover.placement.plan import Plan
 from drover.spark.batch import Result, run_batch
 from drover.spark.changes import check_network
@@ -67,6 +71,7 @@ class Driver:
             check_network(fs, path, self.network)
             prepare_tables(self.network, self.tables)
             self.checkpoint = latest(fs, path)
+            self._settle({operator.name for operator in self.network.operators})  # if the last run died before it did
             planned = read_plan(fs, path, self.checkpoint.batch + 1)
             if planned is not None and self._fits(planned):
                 self.plan = planned
@@ -135,6 +140,7 @@ class Driver:
             "spark_batch": spark_batch, "plan": plan.number, "late": dict(after.late), "now": dict(after.now),
             "parked": parked,
         })  # fmt: skip
+        self._settle({segment.unit for report in result.reports for segment in report.segments})
         committed = time.monotonic()
         self._note(batch, plan, result, {
             "compute": computed - started, "sinks": delivered - computed, "commit": committed - delivered,
@@ -173,6 +179,17 @@ class Driver:
         self.checkpoint = commit(fs, path, self.checkpoint, entry)
         if batch % SWEEP_EVERY == 0:
             sweep(fs, path)
+
+    def _settle(self, operators: Collection[str]) -> None:
+        """Write into tables what these operators left in the last commit."""
+
+        def pending(operator: Operator) -> pl.DataFrame | None:
+            saved = self.checkpoint.version.units.get(operator.name)
+            if saved is None or operator.name not in operators:
+                return None
+            return load_state(self.root, operator.name, saved).parts.get(PENDING)
+
+        settle(self.network, self.tables, pending)
 
     def _note(self, batch: int, plan: Plan, result: Result, seconds: Mapping[str, float]) -> None:
         samples = [asdict(sample) for report in result.reports for sample in report.samples]
