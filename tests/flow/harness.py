@@ -8,7 +8,7 @@ import polars as pl
 
 from drover.flow.frames import Frame, pack
 from drover.flow.node import Failure, Sample, Task, run_place
-from drover.flow.operators import Runner, UnitState, Workshop, late_streams, make_runner
+from drover.flow.operators import PENDING, Runner, UnitState, Workshop, late_streams, make_runner, settle
 from drover.flow.schedule import Place, make_schedule
 from drover.flow.tables import Address
 from drover.flow.watermarks import Progress, clocks
@@ -25,12 +25,13 @@ class Harness:
 
     def __init__(self, network: Network, tables: Mapping[str, Address] | None = None) -> None:
         self.network = network
+        self.tables = tables or {}
         self.progress = Progress()
         self.states: dict[str, UnitState] = {operator.name: UnitState() for operator in network.operators}
         self.results: dict[str, list[pl.DataFrame]] = {stream: [] for stream in network.outputs}
         self.samples: list[Sample] = []
         self.failures: list[Failure] = []
-        shop = Workshop(network, lambda _: None, late_streams(network), tables or {})
+        shop = Workshop(network, lambda _: None, late_streams(network), self.tables)
         self.runners: dict[str, Runner] = {op.name: make_runner(op, shop) for op in network.operators}
 
     def run(self, batch: Batch, plan: Plan) -> None:
@@ -59,6 +60,7 @@ class Harness:
                 self.failures += outcome.failures
             frames = sent
         assert frames == []
+        settle(self.network, self.tables, lambda operator: self.states[operator.name].replaced.get(PENDING))
         latest = {
             source.name: batch[source.name][source.time].dt.epoch("us").max()
             for source in self.network.sources

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -21,6 +23,7 @@ from drover.flow.tables import Address, Store, prepare_tables
 from drover.network.model import Network
 from drover.network.types import polars_type, spark_type
 from drover.placement.plan import round_robin
+from drover.spark.driver import Driver
 from drover.spark.handle import Handle
 from drover.spark.run import run
 from drover.spark.sinks import Memory
@@ -33,6 +36,7 @@ KINDS: Final = {
     "ts": "timestamp", "k": "double", "bo": "boolean", "t": "tinyint", "i": "int", "b": "bigint", "f": "float",
     "d": "double", "s": "string", "bin": "binary", "day": "date", "wall": "timestamp_ntz", "m": "decimal(38,4)",
 }  # fmt: skip
+SCHEMA_OF_THE_LOOP: Final = {"ts": pl.Datetime("us", "UTC"), "k": pl.Int32(), "v": pl.Int32()}
 POOLS: Final[dict[str, list[Any]]] = {  # Any: cells of every type
     "ts": [AT, AT + timedelta(microseconds=1)],
     "k": [None, NAN, 0.0, -0.0, 1.5, float("-inf")],
@@ -85,6 +89,7 @@ def streamed(spark: SparkSession, folder: Path, network: Network, batches: Itera
     folder.mkdir(exist_ok=True)
     for number, rows in enumerate(batches):
         rows.write_parquet(folder / f"{number}.parquet")
+        os.utime(folder / f"{number}.parquet", (number + 1, number + 1))  # Spark takes the oldest first
     schema = ", ".join(f"`{name}` {spark_type(kind)}" for name, kind in network.streams["s"].types.items())
     return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
 
@@ -167,6 +172,62 @@ def test_a_table_that_is_lost_stops_the_run_and_the_next_run_goes_on(spark: Spar
     )
     assert all_ranks(dump(table_of(network, "kept"), address)) == ranks(expected.tables["kept"])
     assert all_ranks(sinks["r"].rows()) == ranks(expected.streams["r"])
+
+
+@dataclass(slots=True)
+class Failing(Memory):
+    """Dies of the first batch with the number, with all the batch done but the commit."""
+
+    number: int = 0
+
+    def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
+        if batch == self.number:
+            self.number = -1
+            raise DroverError("the sink has died")
+        super(Failing, self).write(rows, batch, spark)
+
+
+def a_loop() -> Network:
+    """A table that the network reads, and writes with what it has read."""
+    net = drover.Builder("loop")
+    kinds = {"ts": "timestamp", "k": "int", "v": "int"}
+    source = net.source("s", kinds, time="ts")
+    kept = net.table("kept", kinds, key="k")
+    source.write_table("w", kept)
+    read = source.map("key", {"ts": "ts", "k": "k"}).read_table("r", kept, on="k", columns="v")
+    read.output()
+    read.map("more", {"ts": "ts", "k": "k", "v": "v + 100"}).write_table("w2", kept)
+    return net.build()
+
+
+def settle_and_die(driver: Driver, operators: Collection[str]) -> None:
+    if driver.checkpoint.batch == 1:
+        raise DroverError("it has died behind the commit")
+    SETTLE(driver, operators)
+
+
+SETTLE: Final = Driver._settle
+
+
+@pytest.mark.parametrize("behind", [False, True], ids=["before the commit", "behind the commit"])
+def test_a_batch_reads_the_same_after_a_crash(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, behind: bool
+) -> None:
+    network = a_loop()
+    batches = [
+        pl.DataFrame([(AT + timedelta(seconds=n), 1, n)], schema=SCHEMA_OF_THE_LOOP, orient="row") for n in range(4)
+    ]
+    stream = streamed(spark, tmp_path / "in", network, batches)
+    sink = Failing(number=-1 if behind else 1)
+    if behind:
+        monkeypatch.setattr(Driver, "_settle", settle_and_die)
+    with pytest.raises(DroverError, match="has died"):
+        start(network, stream, {"r": sink}, tmp_path).awaitTermination()
+    monkeypatch.undo()
+    start(network, stream, {"r": sink}, tmp_path).awaitTermination()
+    assert sink.rows()["v"].to_list() == [None, 0, 100, 200]
+    kept = dump(table_of(network, "kept"), Address(f"sqlite://{tmp_path}/checkpoint/tables.db"))
+    assert kept["v"].to_list() == [300]
 
 
 def test_a_table_that_is_not_as_declared_is_refused_at_the_start(spark: SparkSession, tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 Rule 1: an operator runs in the first hop in which all its inputs are on its node.
 Rule 2: a stream goes once to each (node, hop) where somebody reads it, however many read it there.
-Rule 3: a table is written after everybody has read it: all its operators are on one node, writes come last there, and
-in no earlier hop than any read. So a batch reads what the batches before it wrote, whatever the plan.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from drover.network.model import Network
-from drover.network.operators import Operator, TableWrite
+from drover.network.operators import Operator
 from drover.placement.plan import Plan, unit_of
 
 
@@ -28,9 +26,9 @@ class Place(NamedTuple):
 class Schedule:
     """What a plan means for one micro-batch.
 
-    `runs` has the operators of each place in topological order, writes of tables last; `routes` the places to which
-    each stream is shipped (the place where it is made, if an operator there reads it, is not among them); `keeps` the
-    streams that leave the network at the place where they are made.
+    `runs` has the operators of each place in topological order; `routes` the places to which each stream is shipped
+    (the place where it is made, if an operator there reads it, is not among them); `keeps` the streams that leave the
+    network at the place where they are made.
     """
 
     hops: int
@@ -45,14 +43,9 @@ def make_schedule(network: Network, plan: Plan) -> Schedule:
     place_of: dict[str, Place] = {}
     made_at: dict[str, Place] = {}
     runs: dict[Place, tuple[Operator, ...]] = {}
-    last_read: dict[str | None, int] = {}  # by table
-    for operator in sorted(network.order, key=lambda one: isinstance(one, TableWrite)):  # nobody waits for a write
+    for operator in network.order:
         node = plan.node_of[unit_of(operator)]
         hop = max((_arrival(made_at.get(stream), node) for stream in operator.inputs), default=0)
-        if isinstance(operator, TableWrite):
-            hop = max(hop, last_read.get(operator.table, 0))
-        else:
-            last_read[operator.table] = max(hop, last_read.get(operator.table, 0))
         place = Place(hop, node)
         place_of[operator.name] = place
         made_at |= dict.fromkeys(operator.outputs, place)

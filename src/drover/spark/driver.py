@@ -1,7 +1,8 @@
 """The driver of the data loop: from Spark's micro-batches to committed batches of drover.
 
 Rule 1: the order is: plan written, batch computed, sinks written, batch committed, and only then does Spark commit its
-offsets. A crash anywhere leads to the same batch again, with the same plan and state, hence with the same rows.
+offsets. A crash anywhere leads to the same batch again, with the same plan and state, hence with the same rows. What is
+written into tables that the network also reads is in the commit, and in the tables before the next batch begins.
 Rule 2: drover counts its batches itself, because it may add one without rows to close windows; the commit notes which
 of Spark's batches it has seen, and the plan log which batches were begun without rows.
 Rule 3: after a failure nothing more is run: sinks may have rows under a number that another batch would take.
@@ -13,13 +14,15 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+import polars as pl
 from pyspark.sql import DataFrame, SparkSession
 
 from drover.errors import DroverError, StateError
+from drover.flow.operators import PENDING, settle
 from drover.flow.planlog import Entry, plan_path, read_plan, sweep_plans, write_plan
 from drover.flow.schedule import make_schedule
 from drover.flow.state.commits import Checkpoint, commit, latest
@@ -29,8 +32,9 @@ from drover.flow.state.retention import KEEP, sweep
 from drover.flow.state.storage import RESTORE, open_root
 from drover.flow.tables import Address, prepare_tables
 from drover.flow.watermarks import Progress, clocks
-from drover.flow.worker import Assignment, pack_network
+from drover.flow.worker import Assignment, load_state, pack_network
 from drover.network.model import Network
+from drover.network.operators import Operator
 from drover.placement.plan import Plan
 from drover.spark.batch import Result, run_batch
 from drover.spark.changes import check_network
@@ -78,6 +82,7 @@ class Driver:
             self.checkpoint = latest(fs, path)
             check_network(fs, path, self.network, begun=self.checkpoint.batch >= 0)
             prepare_tables(self.network, self.tables)
+            self._settle({operator.name for operator in self.network.operators})  # if the last run died before it did
             pace = read_pace(fs, path, self.checkpoint)
             planned = self._planned(read_plan(fs, path, self.checkpoint.batch + 1))
             if planned is not None:
@@ -200,6 +205,7 @@ class Driver:
             "planned": entry.batch, "late": dict(after.late), "now": dict(after.now), "parked": parked,
         }  # fmt: skip
         self._commit(batch, result, notes)
+        self._settle({segment.unit for report in result.reports for segment in report.segments})
         committed = time.monotonic()
         seconds = {
             "compute": computed - started, "sinks": delivered - computed, "commit": committed - delivered,
@@ -247,3 +253,14 @@ class Driver:
         if batch % SWEEP_EVERY == 0:
             sweep(fs, path)
             sweep_plans(fs, path, batch - KEEP)
+
+    def _settle(self, operators: Collection[str]) -> None:
+        """Write into tables what these operators left in the last commit."""
+
+        def pending(operator: Operator) -> pl.DataFrame | None:
+            saved = self.checkpoint.version.units.get(operator.name)
+            if saved is None or operator.name not in operators:
+                return None
+            return load_state(self.root, operator.name, saved).parts.get(PENDING)
+
+        settle(self.network, self.tables, pending)

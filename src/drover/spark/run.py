@@ -44,9 +44,9 @@ def run(
     belongs to this network alone; starting again on it goes on where the last run ended. `nodes` and `plan`
     ("round-robin", "hash", or a Plan) hold for a new checkpoint; an old one goes on with its own plan. `trigger` takes
     the arguments of Spark's `trigger`, such as {"processingTime": "1 second"} or {"availableNow": True}. `tables` says
-    in which database each table lives: a URI (`sqlite:///path/to/file.db`, `postgresql://user@host/database`), or an
-    Address, if it has another name there. A table that is left out lives in `tables.db` in the checkpoint. A table that
-    is missing is made; one that is not as declared is refused.
+    in which database each table lives: a URI (`sqlite:///path/to/file.db`, `postgresql://user@host/database`), with
+    `#name` or `#schema.name` behind it if it has another name there. A table that is left out lives in `tables.db` in
+    the checkpoint. A table that is missing is made; one that is not as declared is refused.
     """
     delivered = _sinks(network, sinks)
     reading = read_sources(network, sources)

@@ -6,7 +6,7 @@ import pytest
 
 import drover
 from drover.errors import DroverError
-from drover.flow.tables import Address, addresses, touched
+from drover.flow.tables import Address, addresses, parse_address, touched
 
 
 def a_network() -> drover.Network:
@@ -81,6 +81,19 @@ def test_addresses_that_do_not_fit_are_refused() -> None:
         addresses(a_network(), {"names": "sqlite:///a.db"}, None)
     with pytest.raises(DroverError, match="SQLite has no schemas"):
         Address("sqlite:///a.db", schema="s")
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        pytest.param("sqlite:///a.db", Address("sqlite:///a.db"), id="no name"),
+        pytest.param("sqlite:///a.db#The%20table", Address("sqlite:///a.db", "The table"), id="a name"),
+        pytest.param("postgresql://h/d#s.t", Address("postgresql://h/d", "t", "s"), id="a schema and a name"),
+        pytest.param("postgresql://u:p#w@h/d", Address("postgresql://u:p#w@h/d"), id="a # in a password"),
+    ],
+)
+def test_a_name_may_stand_behind_the_uri(text: str, address: Address) -> None:
+    assert parse_address(text) == address
 
 
 def test_which_tables_are_written() -> None:

@@ -10,7 +10,7 @@ from drover.flow.operators.aggregate import RunAggregate
 from drover.flow.operators.base import Clock, Frames, Runner, UnitState
 from drover.flow.operators.join import RunJoin
 from drover.flow.operators.stateless import RunFilter, RunMap, RunSwitch, RunSynthetic, RunUnion, Spend
-from drover.flow.operators.table import RunTableRead, RunTableWrite
+from drover.flow.operators.table import PENDING, RunTableRead, RunTableWrite, settle
 from drover.flow.operators.timeout import RunTimeout
 from drover.flow.operators.user import RunUserDefined
 from drover.flow.tables import Address
@@ -83,4 +83,15 @@ def make_runner(operator: Operator, shop: Workshop) -> Runner:
     return RUNNERS[operator.kind](operator, shop)
 
 
-__all__ = ["RUNNERS", "Clock", "Frames", "Runner", "UnitState", "Workshop", "late_streams", "make_runner"]
+__all__ = [
+    "PENDING",
+    "RUNNERS",
+    "Clock",
+    "Frames",
+    "Runner",
+    "UnitState",
+    "Workshop",
+    "late_streams",
+    "make_runner",
+    "settle",
+]

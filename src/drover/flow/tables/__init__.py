@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drover.flow.tables.address import Address, AnyAddress, addresses, touched
+from drover.flow.tables.address import Address, AnyAddress, addresses, parse_address, touched
 from drover.flow.tables.store import Store, prepare_tables
 
-__all__ = ["Address", "AnyAddress", "Store", "addresses", "prepare_tables", "touched"]
+__all__ = ["Address", "AnyAddress", "Store", "addresses", "parse_address", "prepare_tables", "touched"]

@@ -74,6 +74,16 @@ class Address:
 
 
 AnyAddress = str | Address
+NAMED: Final = re.compile(r"(?P<uri>.*)#(?:(?P<schema>[^@/#.]*)\.)?(?P<name>[^@/#]+)", re.DOTALL)
+
+
+def parse_address(text: str) -> Address:
+    """Return the address that a URI means; behind a # may stand the table's name there, `name` or `schema.name`."""
+    named = NAMED.fullmatch(text)
+    if named is None:
+        return Address(text)
+    schema = named["schema"]
+    return Address(named["uri"], unquote(named["name"]), None if schema is None else unquote(schema))
 
 
 def touched(network: Network) -> dict[str, bool]:
@@ -105,5 +115,5 @@ def addresses(network: Network, given: Mapping[str, AnyAddress], folder: str | N
             )
         if one is None:
             one = Address(f"sqlite://{folder}/{EMBEDDED}".replace("%", "%25").replace("?", "%3F").replace("#", "%23"))
-        found[table] = Address(one) if isinstance(one, str) else one
+        found[table] = parse_address(one) if isinstance(one, str) else one
     return found
