@@ -51,9 +51,8 @@ def bench(quick: bool) -> Outcome:
             resident = max(worker_bytes().values())
             if sample["state_bytes"] >= held:
                 held, peak = sample["state_bytes"], max(peak, resident)
-            say(
-                f"batch {batch}: {took:.2f} s, state {sample['state_bytes'] / 1e6:.0f} MB, worker {resident / 1e6:.0f} MB"
-            )
+            megabytes = (sample["state_bytes"] / 1e6, resident / 1e6)
+            say("batch {}: {:.2f} s, state {:.0f} MB, worker {:.0f} MB".format(batch, took, *megabytes))
         side.stop()
     outcome.figures = {
         "rows in the window": window,
