@@ -38,8 +38,8 @@ test-all: $(STAMP) ## every test
 demo: $(STAMP) ## a network of queries on this machine, moving while it runs
 	$(BIN)/drover demo $(ARGS)
 
-bench: $(STAMP) ## timings, compared with the last recorded ones
-	$(BIN)/drover bench $(ARGS)
+bench: $(STAMP) ## drover against plain Spark; ARGS="join --quick" names one, without it they are listed
+	$(BIN)/python -m benchmarks $(ARGS)
 
 docs: $(STAMP) ## the reference of every module, as HTML in build/docs
 	$(BIN)/python -m pdoc --output-directory build/docs drover
