@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from numpy.random import Generator, default_rng
 from pyspark.sql import SparkSession
 
-from drover.errors import DroverError
-from drover.flow.state.commits import latest
-from drover.flow.state.storage import open_root
 from drover.network.generate import DagParameters, dags
 from drover.network.model import Network
 from drover.placement.plan import units_of
@@ -21,24 +16,11 @@ from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows, expected_streams, merged
 from tests.flow.test_against_oracle import random_batches
 from tests.flow.test_many_networks import MAKERS
-from tests.spark.runs import World, chaos_network, ordered_batches
+from tests.spark.conftest import Worlds
+from tests.spark.runs import World
 
 TOGETHER = 3  # networks in one run: what a batch costs, it costs once
 RUNS = [(kind, seed) for kind in ("dag", "windows", "joins", "user") for seed in range(2)] + [("tree", 0), ("chain", 0)]
-Worlds = Callable[[Network], World]
-
-
-@pytest.fixture
-def worlds(spark: SparkSession, tmp_path: Path) -> Iterator[Worlds]:
-    made: list[World] = []
-
-    def make(network: Network) -> World:
-        made.append(World(spark, network, tmp_path / str(len(made))))
-        return made[-1]
-
-    yield make
-    for world in made:
-        world.close()
 
 
 def stir(handle: Handle, network: Network, rng: Generator) -> None:
@@ -63,7 +45,7 @@ def run_in_parts(world: World, batches: list[Batch], rng: Generator) -> dict[int
     """Run the batches in several runs on one checkpoint and return them with the numbers drover gave them."""
     numbered: dict[int, Batch] = {}
     while batches:
-        count = int(rng.integers(1, 4))
+        count = int(rng.integers(1, 3))
         now, batches = batches[:count], batches[count:]
         # A run ends with a batch that closes windows, so the numbers of the next one begin after it.
         first = world.committed() + 1

@@ -76,9 +76,9 @@ class Handle:
         """Wait until all rows that are there now are processed, and close the windows they allow to close."""
         try:
             self._query.processAllAvailable()
-            self._driver.close_windows(self._spark)
         except StreamingQueryException as error:
             raise self._failed(error) from error
+        self._close_windows()
 
     def awaitTermination(self, timeout: int | None = None) -> bool:  # noqa: N802 - Spark's name
         """Wait until it ends, by itself, by `stop` or by an error, which is raised here; at most `timeout` seconds.
@@ -91,12 +91,10 @@ class Handle:
             raise self._failed(error) from error
         if ended is False:
             return False
-        try:
-            if self._closes and not self._stopped.is_set():
-                self._closes = False
-                self._driver.close_windows(self._spark)
-        finally:
-            self._driver.close()
+        if self._closes and not self._stopped.is_set():
+            self._closes = False
+            self._close_windows()
+        self._driver.close()
         return True
 
     def exception(self) -> DroverError | None:
@@ -118,6 +116,12 @@ class Handle:
         self._driver.let_go()
         ender.join()
         self._driver.close()
+
+    def _close_windows(self) -> None:
+        try:
+            self._driver.close_windows(self._spark)
+        except Exception as error:
+            raise self._failed(error) from error
 
     def _failed(self, error: BaseException) -> DroverError:
         """Let go of the checkpoint and return what happened, as the driver saw it: nearer to the cause than Spark."""

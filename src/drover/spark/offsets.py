@@ -47,6 +47,8 @@ def read_pace(fs: FileSystem, root: str, checkpoint: Checkpoint) -> Pace:
     pace = Pace(_last(fs, join(folder, "offsets")), _last(fs, join(folder, "commits")))
     if pace.done > spark_batch(checkpoint):
         raise _lost(root, checkpoint, pace.done)
+    if pace.begun < spark_batch(checkpoint):
+        raise _behind(join(folder, "offsets"), checkpoint, pace.begun)
     return pace
 
 
@@ -56,8 +58,12 @@ def check_follows(root: str, checkpoint: Checkpoint, batch: int) -> None:
     if batch > last + 1:
         raise _lost(root, checkpoint, batch - 1)
     if batch < last:
-        found = f"that Spark begins batch {batch} again: its files are older than drover's, or gone"
-        raise StateError(join(root, SPARK), f"Spark to go on after its batch {last}", found, RESTORE)
+        raise _behind(join(root, SPARK), checkpoint, batch)
+
+
+def _behind(path: str, checkpoint: Checkpoint, batch: int) -> StateError:
+    found = f"that Spark is at batch {batch}: its files are older than drover's, or gone"
+    return StateError(path, f"Spark to go on after its batch {spark_batch(checkpoint)}", found, RESTORE)
 
 
 def _lost(root: str, checkpoint: Checkpoint, done: int) -> StateError:
