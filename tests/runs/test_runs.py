@@ -83,7 +83,7 @@ def test_a_short_one_is_enough_and_leaves_the_network_alone(tmp_path: Path) -> N
 
 def test_a_network_file_is_no_run_file(tmp_path: Path) -> None:
     write(tmp_path, SOUND)
-    with pytest.raises(FileError, match="no run file.*Begin it with `run: 1`"):
+    with pytest.raises(FileError, match=r"no run file.*Begin it with `run: 1`"):
         runs.load(tmp_path / "net.yaml")
 
 
@@ -103,22 +103,22 @@ BILLS = "  bills: {read: json, path: bills}"
         pytest.param("replay: csv", "replay: cvs", "line 4: sources.calls.replay is 'cvs', .*mean csv", id="replayed"),
         pytest.param("read: json", "read: jsn", "line 5: sources.bills.read is 'jsn', .*mean json", id="format"),
         pytest.param("replay: csv, ", "", "sources.calls.read is missing, but a source is either", id="no verb"),
-        pytest.param("replay: csv", "replay: csv, read: csv", "sources.calls.read is given beside replay", id="two verbs"),
+        pytest.param("replay: csv", "replay: csv, read: csv", "calls.read is given beside replay", id="two verbs"),
         pytest.param(", path: bills", "", "sources.bills.path is missing, but format json is in files", id="no path"),
-        pytest.param("read: json", "read: rate", "sources.bills.path is 'bills', but format rate has no", id="no place"),
+        pytest.param("read: json", "read: rate", "bills.path is 'bills', but format rate has no", id="no place"),
         pytest.param(
             "json, path: bills", "kafka, columns: {a: int}", "bills.columns is given, but format kafka has", id="kafka"
         ),
         pytest.param("bills}", "bills, speed: 2}", "sources.bills.speed is 2.0, but only a replay has it", id="speed"),
-        pytest.param("calls.csv}", "calls.csv, speed: 0}", "sources.calls.speed is 0.0, but it is above", id="no speed"),
+        pytest.param("calls.csv}", "calls.csv, speed: 0}", "calls.speed is 0.0, but it is above", id="no speed"),
         pytest.param("calls.csv}", "calls.csv, batches: 0}", "batches is 0, but there is at least one", id="no batch"),
-        pytest.param("calls.csv}", "calls.csv, time: tss}", "calls.time is 'tss', .*Did you mean ts", id="no such time"),
-        pytest.param("read: json", "replay: json", "bills.time is missing, but a replay needs the order", id="no order"),
+        pytest.param("calls.csv}", "calls.csv, time: tss}", "calls.time is 'tss', .*Did you mean ts", id="time"),
+        pytest.param("read: json", "replay: json", "bills.time is missing, but a replay needs", id="no order"),
         pytest.param(
             "bills}", "bills, select: {numbr: a, cents: b}}", "select.numbr is unknown, .*mean number", id="selected"
         ),
-        pytest.param("bills}", "bills, select: {cents: b}}", "select.number is missing, but select makes", id="left out"),
-        pytest.param("bills}", "bills, columns: {cents: int}}", "columns.number is missing, but source bills", id="column"),
+        pytest.param("bills}", "bills, select: {cents: b}}", "select.number is missing, but select", id="left out"),
+        pytest.param("bills}", "bills, columns: {cents: int}}", "columns.number is missing, but", id="column"),
         pytest.param("bills}", "bills, columns: {number: int, cents: int}}", "columns.number is int, but", id="type"),
         pytest.param("calls.csv}", "calls.csv, sped: 1}", "sources.calls.sped is unknown, .*mean speed", id="field"),
     ],

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from drover.errors import DroverError
@@ -35,7 +36,7 @@ def run_through(stream: DataFrame, checkpoint: Path, fail_at: int | None = None)
     query = writer.start()
     try:
         query.awaitTermination()
-    except Exception:
+    except StreamingQueryException:
         assert fail_at is not None
     return seen
 
