@@ -15,6 +15,7 @@ import click
 from rich.console import Console
 
 from drover.cli.board import Board
+from drover.cli.interrupts import interrupts
 from drover.cli.live import Display, Lines, Picture
 from drover.cli.show import print_tree
 from drover.cli.steps import step
@@ -91,7 +92,8 @@ def _example(name: str) -> Any:  # Any: a module found at run time
 
 def perform(show: Show, spark: Any, folder: str, as_json: bool) -> None:  # Any: as in Show
     """Run the network on the replayed log, move and rescale on the way, and keep the results."""
-    from drover.spark.replay import replay  # noqa: PLC0415 - as above
+    from drover.spark.failures import readable  # noqa: PLC0415 - as above
+    from drover.spark.replay import replay  # noqa: PLC0415
     from drover.spark.run import run  # noqa: PLC0415
     from drover.spark.sinks import Memory, Tail  # noqa: PLC0415
 
@@ -102,15 +104,18 @@ def perform(show: Show, spark: Any, folder: str, as_json: bool) -> None:  # Any:
     streams = {name: replay(spark, frame, time="ts", speed=speed, start=begin) for name, frame in show.inputs.items()}
     memory, tail = Memory(), Tail(SHOWN)
     board = show.board = Board(tuple(streams), network.outputs, time.monotonic())
-    handle = run(network, streams, {"suspects": [memory, tail]}, checkpoint=folder, nodes=NODES)
-    try:
-        title = f"traffic: a day of log, {speed:,.0f} times as fast as real time"
-        with _display(show, title, tail, as_json) as display:
-            watch(handle, board, display, lambda: _act(show, handle, display))
-            handle.processAllAvailable()
-            look(handle, board, display)
-    finally:
-        handle.stop()
+    with interrupts() as stopped, readable("demo"):
+        handle = run(network, streams, {"suspects": [memory, tail]}, checkpoint=folder, nodes=NODES)
+        try:
+            title = f"traffic: a day of log, {speed:,.0f} times as fast as real time"
+            with _display(show, title, tail, as_json) as display:
+                watch(handle, board, display, lambda: stopped.is_set() or _act(show, handle, display))
+                if stopped.is_set():
+                    raise KeyboardInterrupt
+                handle.processAllAvailable()
+                look(handle, board, display)
+        finally:
+            handle.stop()
     show.results = memory.rows()
 
 
@@ -143,14 +148,14 @@ def _say(show: Show, display: Display, sentence: str) -> None:
 
 
 def _move(board: Board, handle: Handle) -> str:
-    """Move the busiest operator to the idlest node; not to the last one, which is to go."""
+    """Move the busiest operator that has state to the idlest node; not to the last one, which is to go."""
     loads = board.loads()
-    hot = board.hottest()[0]
+    hot = next((hot for hot in board.hottest() if hot.state_bytes), board.hottest()[0])
     taker = min((node for node in range(len(loads) - 1) if node != hot.node), key=lambda node: loads[node])
     plan = handle.move(hot.operator, taker)
     return (
-        f"plan {plan.number}: moving {hot.operator}, the busiest operator, with {hot.state_bytes / 1000:,.1f} kB of "
-        f"state from node {hot.node} to node {taker}."
+        f"plan {plan.number}: moving {hot.operator}, busy and with {hot.state_bytes / 1000:,.1f} kB of state, "
+        f"from node {hot.node} to node {taker}."
     )
 
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import signal
-import threading
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
@@ -15,6 +11,7 @@ from rich.console import Console
 
 from drover import runs
 from drover.cli.board import Board
+from drover.cli.interrupts import interrupts
 from drover.cli.live import Display, Lines, Picture
 from drover.cli.steps import step
 from drover.cli.watch import look, watch
@@ -93,27 +90,6 @@ def _display(name: str, tails: dict[str, Any], as_json: bool) -> Display:  # Any
         return f"last of {tail.count:,} {stream}", list(tail.last.iter_rows(named=True))
 
     return Picture(console, f"{name}: Ctrl-C stops it; nothing is lost", last)
-
-
-@contextlib.contextmanager
-def interrupts() -> Iterator[threading.Event]:
-    """Give an event that is set at the first Ctrl-C or SIGTERM; a second one ends the program.
-
-    PySpark's own answer to Ctrl-C cancels the jobs of the running batch and says so in a traceback.
-    """
-    stopped = threading.Event()
-
-    def stop(number: int, frame: object) -> None:  # noqa: ARG001 - Python's signature
-        if stopped.is_set():
-            raise KeyboardInterrupt
-        stopped.set()
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stopped
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def farewell(board: Board, file: str, once: bool) -> str:

@@ -59,7 +59,7 @@ def inspect_document(document: Document, folder: Path) -> tuple[Run | None, tupl
     values = reader.settings()
     sources, sinks = reader.sources(), reader.sinks()
     network, missing = _network(folder, values["network"]) if ("network",) not in reader.spoiled else (None, ())
-    faults = [*document.faults, *reader.faults, *missing]
+    faults = [*document.faults, *reader.faults, *placed(missing, root)]
     sense = list(_senses(network, sources, sinks, values, root))
     faults += (fault for fault in placed(sense, root) if not _is_echo(fault, reader.spoiled))
     if faults or network is None:
@@ -152,7 +152,7 @@ def _numbered(
 
 def _is_echo(fault: Fault, spoiled: Iterable[tuple[str | int, ...]]) -> bool:
     """Return whether a fault is about something that could not be read."""
-    return any(fault.path[: len(path)] == path or path[: len(fault.path)] == fault.path for path in spoiled)
+    return any(fault.path[: len(path)] == path for path in spoiled)
 
 
 def _resolved(folder: Path, path: str) -> str:

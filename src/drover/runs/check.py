@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from drover.errors import Fault, nearest, shorten
+from drover.errors import Fault, nearest, nearest_name, shorten
 from drover.network.model import Network
 from drover.network.parts import Source
 from drover.network.schema import known
@@ -71,11 +71,13 @@ def network_faults(
 ) -> Iterator[Fault]:
     """Yield what does not fit the network; an entry of `sources` that could not be read is None."""
     names = [source.name for source in network.sources]
-    for name in sources:
-        if name not in names:
-            yield _stranger(("sources", name), "source", names)
+    strangers = [name for name in sources if name not in names]
+    yield from (_stranger(("sources", name), "source", names) for name in strangers)
+    meant = {nearest_name(name, names) for name in strangers}
     for source in network.sources:
         if source.name not in sources:
+            if source.name in meant:
+                continue
             way_out = f"Add sources.{source.name}: {{read: ...}} or {{replay: ...}}."
             yield Fault(("sources", source.name), "missing", "every source of the network is read", way_out, line)
         elif (given := sources[source.name]) is not None:
@@ -98,17 +100,24 @@ def _column_faults(source: Source, given: Input) -> Iterator[Fault]:
         way_out = f"{nearest(given.time, wanted)}Known: {known(wanted)}."
         yield Fault(("time",), shorten(given.time), "there is no such column", way_out)
     if given.select:
-        made = {named.name for named in given.select}
-        for name in made - set(wanted):
-            way_out = f"{nearest(name, wanted)}Known: {known(wanted)}."
-            yield Fault(("select", name), "unknown", f"source {source.name} has no such column", way_out)
-        for name in wanted:
-            if name not in made:
-                yield Fault(("select", name), "missing", "select makes every column", f"Add {name}: {name}.")
-    elif given.columns:
+        yield from _select_faults(source, given)
+    elif given.columns and given.read not in PLACELESS:
         found = {column.name: column.type for column in given.columns}
         for name, kind in wanted.items():
             if found.get(name) != kind:
                 value = str(found[name]) if name in found else "missing"
                 way_out = f"Add {name}: {kind}, or make it by select."
                 yield Fault(("columns", name), value, f"source {source.name} has {name} {kind}", way_out)
+
+
+def _select_faults(source: Source, given: Input) -> Iterator[Fault]:
+    wanted = source.schema.types
+    made = {named.name: named for named in given.select}
+    strangers = [name for name in made if name not in wanted]
+    for name in strangers:
+        way_out = f"{nearest(name, wanted)}Known: {known(wanted)}."
+        yield Fault(("select", name), "unknown", f"source {source.name} has no such column", way_out)
+    meant = {nearest_name(name, wanted) for name in strangers}
+    for name in wanted:
+        if name not in made and name not in meant:
+            yield Fault(("select", name), "missing", "select makes every column", f"Add {name}: {name}.")

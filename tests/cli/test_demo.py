@@ -1,0 +1,27 @@
+"""`drover demo` as a real process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.slow
+def test_the_demo_ends_by_itself_agrees_with_the_oracle_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "drover", "demo", "--json", "--seconds", "10"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=280, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["equal"] is True
+    assert sum(found["rows"].values()) == 30_969
+    assert found["results"] == {"suspects": 234}
+    assert len(found["moves"]) == 2
+    assert found["batches"] > 2
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.glob("drover-*")) == []

@@ -1,0 +1,134 @@
+"""`drover run` as a real process: what it writes, how it stops, and that it goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from drover.cli import main
+
+START = datetime(2024, 5, 1, 12, tzinfo=UTC)
+ROWS = [(START + timedelta(seconds=i), f"n{i % 3}", i * 7 % 20) for i in range(120)]
+NETWORK = """\
+drover: 1
+name: calls
+sources:
+  calls: {columns: {ts: timestamp, number: string, seconds: int}, time: ts}
+operators:
+  long: {kind: filter, input: calls, where: seconds > 4}
+  counts: {kind: aggregate, input: long, size: 10 s, group_by: number, compute: {calls: count(*)}}
+outputs: [long, counts]
+"""
+RUN = """\
+run: 1
+network: net.yaml
+sources:
+  calls: {replay: csv, path: calls.csv, options: {header: true}, speed: 4}
+sinks:
+  long: {write: csv, path: out/long}
+  counts: {write: json, path: out/counts}
+checkpoint: check
+nodes: 2
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "net.yaml").write_text(NETWORK, encoding="utf-8")
+    (tmp_path / "calls.run.yaml").write_text(RUN, encoding="utf-8")
+    lines = [f"{ts:%Y-%m-%dT%H:%M:%SZ},{number},{seconds}" for ts, number, seconds in ROWS]
+    (tmp_path / "calls.csv").write_text("\n".join(["ts,number,seconds", *lines]), encoding="utf-8")
+    return tmp_path
+
+
+def start(folder: Path, *options: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "drover", "run", str(folder / "calls.run.yaml"), "--master", "local[2]", *options]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, env=dict(os.environ)
+    )
+
+
+def written(folder: Path) -> tuple[Counter[str], Counter[tuple[str, str, int]]]:
+    """The rows in the files of both sinks, with how often each is there."""
+    long: Counter[str] = Counter()
+    for file in sorted((folder / "out" / "long").glob("*.csv")):
+        long.update(line for line in file.read_text(encoding="utf-8").splitlines()[1:])
+    counts: Counter[tuple[str, str, int]] = Counter()
+    for file in sorted((folder / "out" / "counts").glob("*.json")):
+        found = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        counts.update((row["window_start"][:19].replace("T", " "), row["number"], row["calls"]) for row in found)
+    return long, counts
+
+
+def expected_counts() -> Counter[tuple[str, str, int]]:
+    """The windows that the last row's time closes."""
+    last = ROWS[-1][0]
+    windows = Counter((ts - timedelta(seconds=ts.second % 10), number) for ts, number, seconds in ROWS if seconds > 4)
+    done = {key: count for key, count in windows.items() if key[0] + timedelta(seconds=10) <= last}
+    return Counter((f"{begin:%Y-%m-%d %H:%M:%S}", number, count) for (begin, number), count in done.items())
+
+
+@pytest.mark.slow
+def test_a_run_that_is_interrupted_stops_cleanly_and_goes_on(folder: Path) -> None:
+    process = start(folder, "--json")
+    assert process.stdout is not None
+    entries = [json.loads(process.stdout.readline()) for _ in range(3)]
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert "Traceback" not in err
+    assert "Exception" not in err
+    assert "go on with: drover run" in err
+    entries += map(json.loads, out.splitlines())
+    assert [entry["batch"] for entry in entries] == list(range(len(entries)))
+    rows_before = sum(entry["rowsIn"].get("calls", 0) for entry in entries)
+    assert 0 < rows_before < len(ROWS)
+
+    out, err = start(folder, "--once", "--json").communicate(timeout=240)
+    more = [json.loads(line) for line in out.splitlines()]
+    assert more[0]["batch"] == len(entries), err
+    assert rows_before + sum(entry["rowsIn"].get("calls", 0) for entry in more) == len(ROWS)
+    assert set(more[0]["seconds"]) == {"routing", "nodes", "compute", "sinks", "commit"}
+    assert len(more[0]["busy"]) == more[0]["nodes"] == 2
+    long, counts = written(folder)
+    assert sum(long.values()) == len(long) == sum(seconds > 4 for _, _, seconds in ROWS)
+    assert counts == expected_counts()
+
+
+@pytest.mark.slow
+def test_an_error_of_spark_is_one_line(folder: Path) -> None:
+    (folder / "calls.csv").unlink()
+    process = start(folder, "--once")
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out) == (1, "")
+    assert err.splitlines()[-1].startswith("drover: source 'calls': [PATH_NOT_FOUND]")
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        pytest.param(
+            ("nodes: 2", "nodes: 0"), "line 9: nodes is 0, but there is at least one node", id="a faulty file"
+        ),
+        pytest.param(("run: 1", "drover: 1"), "a run file says where rows come from", id="no run file"),
+    ],
+)
+def test_what_is_wrong_is_told_before_spark_starts(
+    folder: Path, change: tuple[str, str], fault: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = folder / "calls.run.yaml"
+    path.write_text(RUN.replace(*change), encoding="utf-8")
+    assert main(["run", str(path)]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert fault in err
+    assert "starting Spark" not in err

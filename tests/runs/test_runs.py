@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from drover import runs
+from drover.cli import main
+from drover.errors import FileError
+from drover.network.files import dumps, load
+from drover.network.operators import Named
+from drover.network.schema import Column
+from drover.network.types import BIGINT
+from drover.runs.model import Input, Option, Output
+from tests.cli.golden import GOLDEN, agrees
+
+NETWORK = """\
+drover: 1
+name: calls
+sources:
+  calls: {columns: {ts: timestamp, number: string, seconds: int}, time: ts}
+  bills: {columns: {number: string, cents: int}}
+operators:
+  long: {kind: filter, input: calls, where: seconds > 60}
+outputs: [long, bills]
+"""
+SOUND = """\
+run: 1
+network: net.yaml
+sources:
+  calls: {replay: csv, path: calls.csv}
+  bills: {read: json, path: bills}
+"""
+
+
+def write(folder: Path, text: str, network: str = NETWORK) -> Path:
+    (folder / "net.yaml").write_text(network, encoding="utf-8")
+    path = folder / "calls.run.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_run_file_says_everything(tmp_path: Path) -> None:
+    text = """\
+run: 1
+network: net.yaml
+sources:
+  calls: {replay: csv, path: calls.csv, columns: {when: bigint, number: string, seconds: int}, options: {header: true},
+          select: {ts: timestamp_seconds(when), number: number, seconds: seconds}, where: seconds > 0, speed: 60}
+  bills: {read: json, path: "s3://bucket/bills"}
+sinks:
+  long: [console, {write: parquet, path: out/long}]
+dead_letters: {write: csv, path: /letters}
+checkpoint: check
+nodes: 2
+plan: hash
+trigger: 1 s
+stop_on_failure: true
+"""
+    run = runs.load(write(tmp_path, text))
+    assert run.network == load(tmp_path / "net.yaml")
+    assert run.sources["calls"] == Input(
+        replay="csv",
+        path=str(tmp_path / "calls.csv"),
+        columns=(Column("when", BIGINT), *run.network.sources[0].columns[1:]),
+        options=(Option("header", "true"),),
+        select=(Named("ts", "timestamp_seconds(when)"), Named("number", "number"), Named("seconds", "seconds")),
+        where="seconds > 0",
+        speed=60.0,
+    )
+    assert run.sources["bills"].path == "s3://bucket/bills"
+    assert run.sinks == {"long": (Output("console"), Output("parquet", str(tmp_path / "out/long")))}
+    assert run.dead_letters == (Output("csv", "/letters"),)
+    assert (run.checkpoint, run.nodes, run.plan) == (str(tmp_path / "check"), 2, "hash")
+    assert (run.trigger, run.stop_on_failure) == (1_000_000, True)
+
+
+def test_a_short_one_is_enough_and_leaves_the_network_alone(tmp_path: Path) -> None:
+    run = runs.load(write(tmp_path, SOUND))
+    assert (run.nodes, run.plan, run.trigger, run.sinks, run.checkpoint) == (4, "round-robin", None, {}, None)
+    assert dumps(run.network) == dumps(load(tmp_path / "net.yaml"))
+
+
+def test_a_network_file_is_no_run_file(tmp_path: Path) -> None:
+    write(tmp_path, SOUND)
+    with pytest.raises(FileError, match=r"no run file.*Begin it with `run: 1`"):
+        runs.load(tmp_path / "net.yaml")
+
+
+CALLS = "  calls: {replay: csv, path: calls.csv}"
+BILLS = "  bills: {read: json, path: bills}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        pytest.param("run: 1", "run: 2", "line 1: run is '2', but this drover reads version 1", id="version"),
+        pytest.param("network: net.yaml\n", "", "network is missing, but a run file needs it", id="no network"),
+        pytest.param("net.yaml", "nte.yaml", "line 2: network is 'nte.yaml', but it is unreadable", id="wrong network"),
+        pytest.param("network:", "netwrok:", "line 2: netwrok is unknown, .*Did you mean network", id="misspelt"),
+        pytest.param(BILLS, "", "sources.bills is missing, but every source of the network is read", id="forgotten"),
+        pytest.param("  bills:", "  bils:", "line 5: sources.bils is unknown, .*Did you mean bills", id="stranger"),
+        pytest.param("replay: csv", "replay: cvs", "line 4: sources.calls.replay is 'cvs', .*mean csv", id="replayed"),
+        pytest.param("read: json", "read: jsn", "line 5: sources.bills.read is 'jsn', .*mean json", id="format"),
+        pytest.param("replay: csv, ", "", "sources.calls.read is missing, but a source is either", id="no verb"),
+        pytest.param("replay: csv", "replay: csv, read: csv", "calls.read is given beside replay", id="two verbs"),
+        pytest.param(", path: bills", "", "sources.bills.path is missing, but format json is in files", id="no path"),
+        pytest.param("read: json", "read: rate", "bills.path is 'bills', but format rate has no", id="no place"),
+        pytest.param(
+            "json, path: bills", "kafka, columns: {a: int}", "bills.columns is given, but format kafka has", id="kafka"
+        ),
+        pytest.param("bills}", "bills, speed: 2}", "sources.bills.speed is 2.0, but only a replay has it", id="speed"),
+        pytest.param("calls.csv}", "calls.csv, speed: 0}", "calls.speed is 0.0, but it is above", id="no speed"),
+        pytest.param("calls.csv}", "calls.csv, batches: 0}", "batches is 0, but there is at least one", id="no batch"),
+        pytest.param("calls.csv}", "calls.csv, time: tss}", "calls.time is 'tss', .*Did you mean ts", id="time"),
+        pytest.param("read: json", "replay: json", "bills.time is missing, but a replay needs", id="no order"),
+        pytest.param(
+            "bills}", "bills, select: {numbr: a, cents: b}}", "select.numbr is unknown, .*mean number", id="selected"
+        ),
+        pytest.param("bills}", "bills, select: {cents: b}}", "select.number is missing, but select", id="left out"),
+        pytest.param("bills}", "bills, columns: {cents: int}}", "columns.number is missing, but", id="column"),
+        pytest.param("bills}", "bills, columns: {number: int, cents: int}}", "columns.number is int, but", id="type"),
+        pytest.param("calls.csv}", "calls.csv, sped: 1}", "sources.calls.sped is unknown, .*mean speed", id="field"),
+    ],
+)  # fmt: skip
+def test_a_fault_in_what_is_read(tmp_path: Path, old: str, new: str, fault: str) -> None:
+    assert old in SOUND
+    with pytest.raises(FileError, match=f"(?s)1 fault.*{fault}"):
+        runs.load(write(tmp_path, SOUND.replace(old, new, 1)))
+
+
+@pytest.mark.parametrize(
+    ("added", "fault"),
+    [
+        pytest.param("sinks: {lnog: console}", "sinks.lnog is unknown, .*Did you mean long", id="no such output"),
+        pytest.param("sinks: {long: parkay}", "sinks.long.write is 'parkay', but it must be a kind of", id="kind"),
+        pytest.param("sinks: {long: parquet}", "sinks.long.path is missing, but format parquet is in", id="no path"),
+        pytest.param("sinks: {long: [console, json]}", "sinks.long.1.path is missing", id="second of two"),
+        pytest.param("sinks: {long: {write: console, path: x}}", "path is 'x', but console has no path", id="console"),
+        pytest.param("sinks: {long: {path: x}}", "sinks.long.write is missing, but a sink needs it", id="no kind"),
+        pytest.param(
+            "sinks: {long: {write: csv, path: x}, bills: {write: csv, path: x/}}",
+            "sinks.bills.path is 'x/', but sinks.long writes there too",
+            id="one folder for two",
+        ),
+        pytest.param("nodes: 0", "nodes is 0, but there is at least one node", id="no nodes"),
+        pytest.param("nodes: many", "nodes is 'many', but it must be a whole number", id="nodes in words"),
+        pytest.param("plan: hahs", "plan is 'hahs', .*Did you mean hash", id="plan"),
+        pytest.param("trigger: 1 sekund", "trigger is '1 sekund', but 'sekund' is not a unit", id="trigger"),
+        pytest.param("trigger: 0 s", "trigger is not above 0", id="no trigger"),
+    ],
+)
+def test_a_fault_in_the_rest(tmp_path: Path, added: str, fault: str) -> None:
+    with pytest.raises(FileError, match=f"(?s)1 fault.*line 6: .*{fault}"):
+        runs.load(write(tmp_path, SOUND + added))
+
+
+def test_a_faulty_network_is_told_in_one_line(tmp_path: Path) -> None:
+    path = write(tmp_path, SOUND, NETWORK.replace("seconds >", "sceonds >"))
+    with pytest.raises(FileError, match=r"it must be a sound network file \(1 fault\). See drover check net.yaml"):
+        runs.load(path)
+
+
+def test_every_fault_is_told_at_once(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run with DROVER_UPDATE=1 to write the golden files again."""
+    monkeypatch.chdir(GOLDEN)
+    assert main(["check", "faults.run.yaml"]) == 1
+    text = capsys.readouterr().out
+    assert agrees("faults.run.check.txt", text)
+    assert len(text.splitlines()) > 10
+
+
+def test_the_shipped_run_is_sound(capsys: pytest.CaptureFixture[str]) -> None:
+    examples = Path(__file__).parents[2] / "examples"
+    assert main(["check", str(examples / "traffic.run.yaml")]) == 0
+    assert "ok: a run of traffic has 2 sources" in capsys.readouterr().out
