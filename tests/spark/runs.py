@@ -67,8 +67,9 @@ class World:
 
     def start(self, network: Network | None = None, **options: Any) -> Handle:  # Any: the options of `run`
         chosen = network or self.network
-        options = {"trigger": {"availableNow": True}, "nodes": 2, "checkpoint": str(self.checkpoint)} | options
-        sinks = options.pop("sinks", None) or {
+        usual = {"trigger": {"availableNow": True}, "nodes": 2, "checkpoint": str(self.checkpoint)}
+        options = {**usual, **options}
+        sinks: dict[str, Any] = options.pop("sinks", None) or {
             stream: Files(str(self.folder / "out" / stream)) for stream in chosen.outputs
         }
         handle = run(chosen, sources_of(self.spark, chosen, self.folder), sinks, **options)

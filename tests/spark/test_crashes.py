@@ -43,7 +43,9 @@ def test_a_run_that_dies_loses_and_doubles_nothing(
     world = worlds(chaos_network())
     world.add(ordered)
     kept = {stream: Once() for stream in world.network.outputs}
-    sinks = {stream: [Files(str(world.folder / "out" / stream)), kept[stream]] for stream in kept}
+    sinks: dict[str, list[Files | Once]] = {
+        stream: [Files(str(world.folder / "out" / stream)), kept[stream]] for stream in kept
+    }
     deaths = DEATHS.get(point, (1, 3, 7))
     if "plan" in point:
         deaths = (1, 2)  # a plan is written only when it changes
