@@ -1,4 +1,4 @@
-"""What plain Spark gives for rows in batches; several networks at once, because each Spark job costs more than its rows.
+"""What plain Spark gives for rows in batches; several networks at once, because a job costs more than its rows.
 
 Rule 1: the oracle is `drover.reference` and nothing else; here it is only asked for many streams with one job.
 """

@@ -109,7 +109,7 @@ class StoredHarness:
             for node in range(plan.nodes):
                 self.attempts += 1
                 mine = [frame for frame in frames if frame.node == node]
-                self.rng.shuffle(mine)  # type: ignore[arg-type] # a list will do
+                self.rng.shuffle(mine)
                 worker = self.workers[node % WORKERS]
                 gone, report = run_worker(assignment, Place(hop, node), mine, f"{hop}-a{self.attempts}", worker)
                 sent += gone

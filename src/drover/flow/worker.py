@@ -10,6 +10,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 import polars as pl
 
@@ -26,6 +27,10 @@ from drover.network.model import Network
 from drover.network.operators import Operator
 
 Saved = Mapping[str, PartState]  # the saved state of one operator, by part
+
+# An operator that runs here is asked for in every batch; after so many batches without it, it runs elsewhere. What has
+# changed there is useless here at once, but telling costs a comparison of everything, and a few batches cost nothing.
+IDLE: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +67,11 @@ class Report:
 
 @dataclass(slots=True)
 class Kept:
-    """A state in memory, and the saved state it is the live form of."""
+    """A state in memory, the saved state it is the live form of, and when it was last used."""
 
     saved: Saved
     live: UnitState
+    turn: int
 
 
 class Memory:
@@ -77,6 +83,17 @@ class Memory:
         self.networks: dict[str, tuple[Network, Workshop]] = {}
         self.runners: dict[tuple[str, str], Runner] = {}
         self.states: dict[tuple[str, str], Kept] = {}
+        self.turn = 0  # batches in which this worker had work, of whatever run
+        self._batch: tuple[str, int] | None = None
+
+    def begin(self, assignment: Assignment) -> None:
+        """Take note of a batch; with a new one, forget what has not been used for a while."""
+        if self._batch == (assignment.root, assignment.batch):
+            return
+        self._batch = (assignment.root, assignment.batch)
+        self.turn += 1
+        for key in [key for key, kept in self.states.items() if self.turn - kept.turn > IDLE]:
+            del self.states[key]
 
     def shop(self, packed: Packed) -> tuple[Network, Workshop]:
         """Return the network, unpacked at most once."""
@@ -139,6 +156,7 @@ def run_worker(
 ) -> tuple[list[Frame], Report]:
     """Run one place: return the frames for later hops and the report for the driver."""
     network, _ = memory.shop(assignment.network)
+    memory.begin(assignment)
     states: dict[str, UnitState] = {}
 
     def state_of(operator: Operator) -> UnitState:
@@ -156,7 +174,7 @@ def run_worker(
                 bounds[operator, part] = bound
         if state.parts or state.bounds:
             after = saved_after(assignment.batch, operator, before, segments, state)
-            memory.states[assignment.root, operator] = Kept(after, state)
+            memory.states[assignment.root, operator] = Kept(after, state, memory.turn)
     report = Report(place, tuple(outcome.samples), tuple(outcome.failures), segments, bounds)
     return [*outcome.frames, *_results(place, outcome.results)], report
 
