@@ -22,3 +22,10 @@ def rows_so_far(frame: pl.DataFrame, state: bytes | None) -> tuple[pl.DataFrame,
 
 def unmarked(frame: pl.DataFrame) -> pl.DataFrame:
     return frame
+
+
+@marks.function(columns={"amount": "bigint"}, cost="light")
+def refuses_nulls(frame: pl.DataFrame) -> pl.DataFrame:
+    if frame["tag"].null_count():
+        raise ValueError("a tag is missing")
+    return frame.select("amount")

@@ -1,39 +1,69 @@
 """The plan log: which plan is for which batch, written before the batch that uses it.
 
-Rule 1: a batch that is run again finds the plan of its first run. Rule 2: a plan is one file, complete or absent.
+Rule 1: a batch that is run again finds the plan of its first run, and whether it was one without rows.
+Rule 2: an entry is one file, complete or absent, and can tell that it is whole.
 """
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from pyarrow.fs import FileSystem
 
-from drover.errors import StateError
-from drover.flow.state.storage import RESTORE, join, read_whole, sizes, write_whole
+from drover.errors import DroverError, StateError
+from drover.flow.state.documents import FORMAT, seal, unseal
+from drover.flow.state.storage import RESTORE, delete, join, read_whole, sizes, write_whole
 from drover.placement.plan import Plan
 
 PLANS: Final = "plans"
 NAME: Final = re.compile(r"(\d{12})\.json")
 
 
-def write_plan(fs: FileSystem, root: str, batch: int, plan: Plan) -> None:
-    """Make `plan` the one that is used from `batch` on."""
-    body = {"number": plan.number, "nodes": plan.nodes, "node_of": dict(plan.node_of)}
-    write_whole(fs, join(join(root, PLANS), f"{batch:012}.json"), [json.dumps(body, sort_keys=True).encode()])
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A plan that is used from `batch` on; `closing` says that `batch` itself has no rows and only closes windows."""
+
+    batch: int
+    plan: Plan
+    closing: bool = False
 
 
-def read_plan(fs: FileSystem, root: str, batch: int) -> Plan | None:
+def plan_path(root: str, batch: int) -> str:
+    """Return the path of the entry for a batch."""
+    return join(join(root, PLANS), f"{batch:012}.json")
+
+
+def write_plan(fs: FileSystem, root: str, entry: Entry) -> None:
+    """Make the entry's plan the one that is used from its batch on."""
+    plan = entry.plan
+    body = {"number": plan.number, "nodes": plan.nodes, "node_of": dict(plan.node_of), "closing": entry.closing}
+    data, _ = seal({"format": FORMAT, "batch": entry.batch, **body})
+    write_whole(fs, plan_path(root, entry.batch), [data])
+
+
+def read_plan(fs: FileSystem, root: str, batch: int) -> Entry | None:
     """Return the plan that is used in `batch`: the last one written for it or for a batch before it."""
-    found = (NAME.fullmatch(name) for name in sizes(fs, join(root, PLANS)))
-    batches = [number for match in found if match and (number := int(match[1])) <= batch]
-    if not batches:
+    written = max((number for number in _batches(fs, root) if number <= batch), default=None)
+    if written is None:
         return None
-    path = join(join(root, PLANS), f"{max(batches):012}.json")
+    path = plan_path(root, written)
+    body, _ = unseal(path, read_whole(fs, path), written)
     try:
-        body = json.loads(read_whole(fs, path))
-        return Plan(body["number"], body["nodes"], body["node_of"])
-    except (ValueError, KeyError, TypeError) as error:
+        return Entry(written, Plan(body["number"], body["nodes"], body["node_of"]), body["closing"])
+    except (KeyError, TypeError, DroverError) as error:
         raise StateError(path, "a plan", str(error), RESTORE) from error
+
+
+def sweep_plans(fs: FileSystem, root: str, oldest: int) -> None:
+    """Delete the plans that no batch from `oldest` on uses."""
+    written = sorted(number for number in _batches(fs, root) if number <= oldest)
+    for batch in written[:-1]:
+        delete(fs, plan_path(root, batch))
+
+
+def _batches(fs: FileSystem, root: str) -> Iterator[int]:
+    found = (NAME.fullmatch(name) for name in sizes(fs, join(root, PLANS)))
+    return (int(match[1]) for match in found if match)

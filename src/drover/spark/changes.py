@@ -2,36 +2,55 @@
 
 Rule 1: state belongs to operators, so an operator with state may go on only if it and all that feeds it are the same.
 New operators, new outputs and other sinks do no harm; an operator without state may even go.
+Rule 2: Spark knows its sources by their position, so these stay as they are, each in its place.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterator
+from typing import Final
 
 from pyarrow.fs import FileSystem
 
-from drover.errors import DroverError
-from drover.flow.state.storage import exists, join, read_whole, write_whole
+from drover.errors import DroverError, StateError
+from drover.flow.state.storage import RESTORE, exists, join, read_whole, write_whole
 from drover.network.files import dumps, loads
 from drover.network.model import Network
 
-NETWORK = "network.yaml"
+NETWORK: Final = "network.yaml"
+SEALED: Final = re.compile(rb"(?P<text>.*\n)# checksum (?P<checksum>[0-9a-f]{32})\n", re.DOTALL)
 
 
-def check_network(fs: FileSystem, root: str, network: Network) -> None:
-    """Refuse a network whose checkpoint is another's, with the list of differences; else note it there."""
+def check_network(fs: FileSystem, root: str, network: Network, *, begun: bool) -> None:
+    """Refuse a network whose checkpoint is another's, with the list of differences; else note it there.
+
+    `begun` says that batches have been committed, so that there must be a note of their network.
+    """
     path = join(root, NETWORK)
-    text = dumps(network)
-    if exists(fs, path):
-        kept = read_whole(fs, path).decode()
-        if kept == text:
+    data = _sealed(dumps(network))
+    if begun or exists(fs, path):
+        kept = read_whole(fs, path)
+        if kept == data:
             return
-        if found := list(differences(loads(kept), network)):
+        if found := list(differences(loads(_unsealed(path, kept)), network)):
             raise DroverError(
                 f"the checkpoint {root} was made by another form of network {network.name!r}: {'; '.join(found)}. "
                 "Take these back, or start with an empty checkpoint directory."
             )
-    write_whole(fs, path, [text.encode()])
+    write_whole(fs, path, [data])
+
+
+def _sealed(text: str) -> bytes:
+    return f"{text}# checksum {hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}\n".encode()
+
+
+def _unsealed(path: str, data: bytes) -> str:
+    found = SEALED.fullmatch(data)
+    if found is None or _sealed(found["text"].decode()) != data:
+        raise StateError(path, "the network as it was noted, with its checksum", "another text", RESTORE)
+    return found["text"].decode()
 
 
 def differences(before: Network, after: Network) -> Iterator[str]:
@@ -42,6 +61,10 @@ def differences(before: Network, after: Network) -> Iterator[str]:
             yield f"source {source.name} is gone"
         elif now[source.name] != source:
             yield f"source {source.name} has changed"
+    known = [source.name for source in before.sources]
+    yield from (f"source {source.name} is new" for source in after.sources if source.name not in known)
+    if sorted(known) == sorted(now) and known != list(now):
+        yield f"sources are in another order: {', '.join(now)} after {', '.join(known)}"
     operators = {operator.name: operator for operator in after.operators}
     for operator in before.operators:
         if operator.name not in operators:

@@ -3,7 +3,8 @@
 Rule 1: the order is: plan written, batch computed, sinks written, batch committed, and only then does Spark commit its
 offsets. A crash anywhere leads to the same batch again, with the same plan and state, hence with the same rows.
 Rule 2: drover counts its batches itself, because it may add one without rows to close windows; the commit notes which
-of Spark's batches it has seen.
+of Spark's batches it has seen, and the plan log which batches were begun without rows.
+Rule 3: after a failure nothing more is run: sinks may have rows under a number that another batch would take.
 """
 
 from __future__ import annotations
@@ -14,31 +15,32 @@ import pickle
 import socket
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 
-from drover.errors import DroverError
-from drover.flow.planlog import read_plan, write_plan
+from drover.errors import DroverError, StateError
+from drover.flow.planlog import Entry, plan_path, read_plan, sweep_plans, write_plan
 from drover.flow.schedule import make_schedule
 from drover.flow.state.commits import Checkpoint, commit, latest
 from drover.flow.state.documents import Commit
 from drover.flow.state.lock import Holder, Lock, hold
-from drover.flow.state.retention import sweep
-from drover.flow.state.storage import open_root
+from drover.flow.state.retention import KEEP, sweep
+from drover.flow.state.storage import RESTORE, open_root
 from drover.flow.watermarks import Progress, clocks
 from drover.flow.worker import Assignment, Packed
 from drover.network.model import Network
 from drover.placement.plan import Plan
 from drover.spark.batch import Result, run_batch
 from drover.spark.changes import check_network
+from drover.spark.letters import letters
+from drover.spark.offsets import check_follows, read_pace, spark_batch
 from drover.spark.sinks import Sink
 from drover.spark.sources import Reading
 
 SWEEP_EVERY: Final = 20  # batches
-NO_SPARK_BATCH: Final = -1
 
 
 @dataclass(slots=True)
@@ -54,8 +56,11 @@ class Driver:
     dead_letters: Sink | None = None
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     history: list[dict[str, Any]] = field(default_factory=list)  # Any: a JSON object per batch, for `lastProgress`
+    failure: BaseException | None = None  # what stopped it
     _lock: Lock | None = None
-    _turn: threading.Lock = field(default_factory=threading.Lock)
+    _turn: threading.RLock = field(default_factory=threading.RLock)  # held while a batch runs
+    _planning: threading.Lock = field(default_factory=threading.Lock)  # held while `plan` is read or changed
+    _begun: Entry | None = None  # the plan of the next batch, if that may have been begun by an earlier run
 
     def open(self) -> None:
         """Take the checkpoint, refuse it if it is another network's, and go on where it ends."""
@@ -63,51 +68,90 @@ class Driver:
         fs.create_dir(path, recursive=True)
         self._lock = hold(fs, path, Holder(os.getpid(), socket.gethostname(), time.strftime("%Y-%m-%d %H:%M:%S")))
         try:
-            check_network(fs, path, self.network)
             self.checkpoint = latest(fs, path)
-            planned = read_plan(fs, path, self.checkpoint.batch + 1)
-            if planned is not None and self._fits(planned):
-                self.plan = planned
+            check_network(fs, path, self.network, begun=self.checkpoint.batch >= 0)
+            pace = read_pace(fs, path, self.checkpoint)
+            planned = self._planned(read_plan(fs, path, self.checkpoint.batch + 1))
+            if planned is not None:
+                self.plan = self._adopt(planned.plan)
+                closing = planned.closing and planned.batch == self.checkpoint.batch + 1
+                if closing or pace.begun > spark_batch(self.checkpoint):
+                    self._begun = Entry(planned.batch, self.plan, closing)
         except BaseException:
             self.close()
             raise
 
-    def _fits(self, plan: Plan) -> bool:
-        return set(plan.node_of) == set(self.plan.node_of)
+    def _planned(self, entry: Entry | None) -> Entry | None:
+        """Return the entry, if it is the one that the last batch used or a later one."""
+        used = self.checkpoint.notes.get("planned")
+        if used is not None and (entry is None or entry.batch < used):
+            path = plan_path(open_root(self.root)[1], used)
+            raise StateError(path, f"plan {self.checkpoint.notes['plan']}", "none", RESTORE)
+        return entry
+
+    def _adopt(self, planned: Plan) -> Plan:
+        """Return the plan of an earlier run, with nodes for units that are new, without those that are gone."""
+        node_of = {unit: planned.node_of.get(unit, node % planned.nodes) for unit, node in self.plan.node_of.items()}
+        return planned if node_of == planned.node_of else Plan(planned.number + 1, planned.nodes, node_of)
 
     def close(self) -> None:
-        """Let go of the checkpoint."""
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
+        """Let go of the checkpoint, once the batch that is running has ended."""
+        with self._turn:
+            if self._lock is not None:
+                self._lock.release()
+                self._lock = None
 
-    @property
-    def spark_batch(self) -> int:
-        """The last of Spark's batches that is in the state."""
-        return int(self.checkpoint.notes.get("spark_batch", NO_SPARK_BATCH))
+    def replan(self, change: Callable[[Plan], Plan]) -> Plan:
+        """Change the plan from the next batch on."""
+        with self._planning:
+            self.plan = change(self.plan)
+            return self.plan
 
-    def process(self, rows: DataFrame, spark_batch: int) -> None:
+    def process(self, rows: DataFrame, batch: int) -> None:
         """Run one of Spark's micro-batches; one that is in the state already is not run again."""
         with self._turn:
-            if spark_batch > self.spark_batch:
-                self._run(rows, spark_batch)
+            self._demand_sound()
+            try:
+                check_follows(open_root(self.root)[1], self.checkpoint, batch)
+                if self._begun is not None and self._begun.closing:  # an earlier run had begun to close windows
+                    self._run(self._no_rows(rows.sparkSession), None)
+                if batch > spark_batch(self.checkpoint):
+                    self._run(rows, batch)
+            except BaseException as error:
+                self.failure = error
+                raise
 
     def close_windows(self, spark: SparkSession) -> None:
         """Run a batch without rows if the watermark has moved since the last one."""
         with self._turn:
+            self._demand_sound()
             progress = self._progress()
             if progress.now != progress.late:
-                empty = spark.createDataFrame([], self.reading.frame.schema)
-                self._run(empty, self.spark_batch)
+                try:
+                    self._run(self._no_rows(spark), None)
+                except BaseException as error:
+                    self.failure = error
+                    raise
+
+    def _demand_sound(self) -> None:
+        if self.failure is not None:
+            raise DroverError(f"the run has failed before ({self.failure}). Start again on the same checkpoint.")
+        if self._lock is None:
+            raise DroverError("the run has ended. Start again on the same checkpoint.")
+
+    def _no_rows(self, spark: SparkSession) -> DataFrame:
+        return spark.createDataFrame([], self.reading.frame.schema)
 
     def _progress(self) -> Progress:
         notes = self.checkpoint.notes
         return Progress(notes.get("late", {}), notes.get("now", {}))
 
-    def _run(self, rows: DataFrame, spark_batch: int) -> None:
+    def _run(self, rows: DataFrame, of_spark: int | None) -> None:
+        """Run a batch: one of Spark's, or (None) one without rows."""
         started = time.monotonic()
         batch = self.checkpoint.batch + 1
-        plan = self._plan_for(batch)
+        entry = self._plan_for(batch, closing=of_spark is None)
+        plan = entry.plan
         progress = self._progress()
         parked: dict[str, str] = dict(self.checkpoint.notes.get("parked", {}))
         assignment = Assignment(
@@ -126,23 +170,30 @@ class Driver:
         delivered = time.monotonic()
         after = progress.after(self.network, result.latest)
         self._commit(batch, result, {
-            "spark_batch": spark_batch, "plan": plan.number, "late": dict(after.late), "now": dict(after.now),
-            "parked": parked,
+            "spark_batch": spark_batch(self.checkpoint) if of_spark is None else of_spark, "plan": plan.number,
+            "planned": entry.batch, "late": dict(after.late), "now": dict(after.now), "parked": parked,
         })  # fmt: skip
         committed = time.monotonic()
         self._note(batch, plan, result, {
             "compute": computed - started, "sinks": delivered - computed, "commit": committed - delivered,
         })  # fmt: skip
 
-    def _plan_for(self, batch: int) -> Plan:
+    def _plan_for(self, batch: int, *, closing: bool) -> Entry:
         """Return the plan of a batch, written before it is used."""
         fs, path = open_root(self.root)
-        written = read_plan(fs, path, batch)
-        if written != self.plan:
-            if written is not None and self.plan.number <= written.number:
-                self.plan = replace(self.plan, number=written.number + 1)
-            write_plan(fs, path, batch, self.plan)
-        return self.plan
+        with self._planning:
+            begun, self._begun = self._begun, None
+            written = read_plan(fs, path, batch)
+            plan = self.plan if begun is None else begun.plan
+            if written is not None and plan != written.plan and plan.number <= written.plan.number:
+                plan = replace(plan, number=written.plan.number + 1)
+            if begun is None:
+                self.plan = plan
+            if written is not None and plan == written.plan and closing <= (written.closing and written.batch == batch):
+                return written
+            entry = Entry(batch, plan, closing)
+            write_plan(fs, path, entry)
+            return entry
 
     def _packed(self) -> Packed:
         pickled = pickle.dumps(self.network)
@@ -159,9 +210,8 @@ class Driver:
         for stream, rows in result.rows.items():
             for sink in self.sinks.get(stream, ()):
                 sink.write(rows, batch, spark)
-        if self.dead_letters is not None:
-            for rows in result.dead.values():
-                self.dead_letters.write(rows, batch, spark)
+        if self.dead_letters is not None and result.dead:
+            self.dead_letters.write(letters(result.dead), batch, spark)
 
     def _commit(self, batch: int, result: Result, notes: Mapping[str, Any]) -> None:
         fs, path = open_root(self.root)
@@ -171,6 +221,7 @@ class Driver:
         self.checkpoint = commit(fs, path, self.checkpoint, entry)
         if batch % SWEEP_EVERY == 0:
             sweep(fs, path)
+            sweep_plans(fs, path, batch - KEEP)
 
     def _note(self, batch: int, plan: Plan, result: Result, seconds: Mapping[str, float]) -> None:
         samples = [asdict(sample) for report in result.reports for sample in report.samples]

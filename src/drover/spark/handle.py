@@ -6,11 +6,14 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from drover.errors import DroverError
 from drover.placement.plan import Plan
 from drover.spark.driver import Driver
+from drover.spark.failures import clear
 
 
 class Handle:
@@ -21,7 +24,7 @@ class Handle:
         self._query = query
         self._driver = driver
         self._closes = closes  # whether to close windows when the sources are drained
-        self._ended = threading.Event()
+        self._stopped = threading.Event()
 
     @property
     def id(self) -> str:
@@ -58,38 +61,55 @@ class Handle:
 
     def move(self, unit: str, node: int) -> Plan:
         """Move a unit to a node, with its state, from the next batch on."""
-        self._driver.plan = self._driver.plan.move(unit, node)
-        return self._driver.plan
+        return self._driver.replan(lambda plan: plan.move(unit, node))
 
     def scale(self, nodes: int) -> Plan:
         """Go on with another number of nodes from the next batch on."""
-        self._driver.plan = self._driver.plan.scale(nodes)
-        return self._driver.plan
+        return self._driver.replan(lambda plan: plan.scale(nodes))
 
     def processAllAvailable(self) -> None:  # noqa: N802 - Spark's name
         """Wait until all rows that are there now are processed, and close the windows they allow to close."""
-        self._query.processAllAvailable()
-        self._driver.close_windows(self._spark)
+        try:
+            self._query.processAllAvailable()
+        except StreamingQueryException as error:
+            raise self._failed(error) from error
+        self._close_windows()
 
     def awaitTermination(self, timeout: int | None = None) -> bool:  # noqa: N802 - Spark's name
         """Wait until it ends, by itself, by `stop` or by an error, which is raised here; at most `timeout` seconds."""
         try:
             ended = self._query.awaitTermination(timeout) if timeout is not None else self._query.awaitTermination()
-        except BaseException:
-            self._finish()
-            raise
+        except StreamingQueryException as error:
+            raise self._failed(error) from error
         if ended is False:
             return False
-        if self._closes and not self._ended.is_set() and self._query.exception() is None:
-            self._driver.close_windows(self._spark)
-        self._finish()
+        if self._closes and not self._stopped.is_set():
+            self._closes = False
+            self._close_windows()
+        self._driver.close()
         return True
+
+    def exception(self) -> DroverError | None:
+        """Return what stopped it, or None if it is running or was stopped on purpose."""
+        error = self._query.exception()
+        if error is not None:
+            return self._failed(error)
+        failure = self._driver.failure
+        return None if failure is None or self._stopped.is_set() else clear(failure)
 
     def stop(self) -> None:
         """Stop it; a new run on the same checkpoint goes on where this one ends."""
+        self._stopped.set()  # first, so that nobody who waits for the end takes it for the sources' end
         self._query.stop()
-        self._finish()
-
-    def _finish(self) -> None:
-        self._ended.set()
         self._driver.close()
+
+    def _close_windows(self) -> None:
+        try:
+            self._driver.close_windows(self._spark)
+        except Exception as error:
+            raise self._failed(error) from error
+
+    def _failed(self, error: BaseException) -> DroverError:
+        """Let go of the checkpoint and return what happened, as the driver saw it: nearer to the cause than Spark."""
+        self._driver.close()
+        return clear(self._driver.failure or error)

@@ -8,11 +8,11 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 
 from drover.errors import DroverError
-from drover.flow.state.storage import open_root
 from drover.network.model import Network
 from drover.placement.plan import Plan, by_hash, round_robin, units_of
 from drover.spark.driver import Driver
 from drover.spark.handle import Handle
+from drover.spark.offsets import location
 from drover.spark.sinks import Function, Sink
 from drover.spark.sources import read_sources
 
@@ -52,7 +52,7 @@ def run(
     driver.open()
     try:
         writer = reading.frame.writeStream.queryName(network.name).foreachBatch(driver.process)
-        writer = writer.option("checkpointLocation", f"{open_root(checkpoint)[1]}/spark")
+        writer = writer.option("checkpointLocation", location(checkpoint))
         query = (writer.trigger(**trigger) if trigger else writer).start()
     except BaseException:
         driver.close()

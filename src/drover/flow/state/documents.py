@@ -69,7 +69,7 @@ def verify(path: str, data: bytes, way_out: str = RESTORE) -> tuple[bytes, str]:
     """Return the body of a document, not yet parsed, and its checksum; StateError if a single bit of it is wrong."""
     found = SEALED.fullmatch(data)
     if found is None:
-        raise StateError(path, "a whole commit file", f"{len(data)} bytes that are none: it is damaged", way_out)
+        raise StateError(path, "a whole document", f"{len(data)} bytes that are none: it is damaged", way_out)
     said, checksum = found["checksum"].decode("ascii"), _checksum(found["body"])
     if said != checksum:
         raise StateError(path, f"checksum {said}", f"{checksum}: the file is damaged", way_out)

@@ -1,0 +1,172 @@
+"""What fails alone, what stops a run, and what sinks and handles promise."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from drover.errors import DroverError
+from drover.network.functions import declaration_of, path_of
+from drover.network.model import Network
+from drover.network.operators import UserDefined
+from drover.spark.sinks import Files, Memory
+from tests import user_functions
+from tests.flow.harness import Batch
+from tests.flow.oracle import assert_same_rows, expected_streams
+from tests.spark.conftest import Worlds
+from tests.spark.runs import chaos_network
+
+
+def with_fragile_function() -> Network:
+    """The chaos network and a function that raises where a tag is missing."""
+    base = chaos_network()
+    says = declaration_of(user_functions.refuses_nulls)
+    function = path_of(user_functions.refuses_nulls)
+    fragile = UserDefined(name="fragile", input="both", function=function, columns=says.columns, cost=says.cost)
+    return Network("chaos", base.sources, (*base.operators, fragile), (*base.outputs, "fragile"))
+
+
+def with_tags(batch: Batch) -> Batch:
+    return {source: rows.with_columns(pl.col("tag").fill_null("none")) for source, rows in batch.items()}
+
+
+def without_tags(batch: Batch) -> Batch:
+    return {source: rows.with_columns(pl.lit(None, pl.String).alias("tag")) for source, rows in batch.items()}
+
+
+def test_a_failing_function_parks_its_operator_and_nothing_else(
+    spark: SparkSession, worlds: Worlds, ordered: list[Batch]
+) -> None:
+    world = worlds(with_fragile_function())
+    batches = [with_tags(ordered[0]), without_tags(ordered[1]), with_tags(ordered[2])]
+    world.add(batches[:2])
+    handle = world.start(trigger={"processingTime": "0 seconds"})
+    handle._query.processAllAvailable()
+    assert handle.lastProgress is not None
+    assert handle.lastProgress["drover"]["parked"] == {"fragile": "ValueError: a tag is missing"}
+    assert handle.exception() is None
+    handle.stop()
+    world.add(batches[2:])
+    again = world.drain()
+    assert again.lastProgress is not None
+    assert list(again.lastProgress["drover"]["parked"]) == ["fragile"]  # also after a restart
+    for stream, rows in expected_streams(spark, chaos_network(), dict(enumerate(batches))).items():
+        assert_same_rows(world.output(stream), rows)
+    assert world.output("fragile").height == sum(rows.height for rows in batches[0].values())
+
+
+def test_a_failing_function_stops_the_run_if_that_is_wished(
+    spark: SparkSession, worlds: Worlds, ordered: list[Batch]
+) -> None:
+    world = worlds(with_fragile_function())
+    batches = [with_tags(ordered[0]), without_tags(ordered[1])]
+    world.add(batches)
+    handle = world.start(stop_on_failure=True)
+    with pytest.raises(DroverError, match="stop_on_failure is set: fragile: ValueError: a tag is missing"):
+        handle.awaitTermination(60)
+    error = handle.exception()
+    assert error is not None
+    assert "a tag is missing" in str(error)
+    assert world.committed() == 0
+    world.drain()  # without the wish it goes on, with the batch that failed
+    for stream, rows in expected_streams(spark, chaos_network(), dict(enumerate(batches))).items():
+        assert_same_rows(world.output(stream), rows)
+
+
+def test_rows_without_event_time_are_dead_letters_of_all_sources_in_one_frame(
+    worlds: Worlds, ordered: list[Batch], expected: dict[str, pl.DataFrame]
+) -> None:
+    world = worlds(chaos_network())
+    lost = {
+        source: rows.head(2).with_columns(pl.lit(None, pl.Datetime("us", "UTC")).alias("ts"))
+        for source, rows in ordered[0].items()
+    }
+    batches = [{source: pl.concat([lost[source], rows]) for source, rows in ordered[0].items()}, *ordered[1:]]
+    world.add(batches)
+    dead = Memory()
+    world.drain(dead_letters=dead)
+    assert list(dead.batches) == [0]
+    letters = dead.rows()
+    assert letters["source"].to_list() == ["a", "a", "b", "b"]
+    assert all("event time ts is NULL" in reason for reason in letters["reason"])
+    assert [json.loads(row)["amount"] for row in letters["row"]] == [
+        *lost["a"]["amount"].to_list(),
+        *lost["b"]["amount"].to_list(),
+    ]
+    for stream, rows in expected.items():
+        assert_same_rows(world.output(stream), rows)
+
+
+def test_a_function_as_sink_gets_each_batch_once(
+    worlds: Worlds, ordered: list[Batch], expected: dict[str, pl.DataFrame]
+) -> None:
+    world = worlds(chaos_network())
+    world.add(ordered)
+    calls: list[tuple[str, int]] = []
+    found: dict[str, list[pl.DataFrame]] = {stream: [] for stream in expected}
+
+    def sink(stream: str) -> object:
+        def take(rows: DataFrame, batch: int) -> None:
+            calls.append((stream, batch))
+            found[stream].append(pl.DataFrame(rows.toArrow()))
+
+        return take
+
+    world.drain(sinks={stream: sink(stream) for stream in expected})
+    assert max(Counter(calls).values()) == 1
+    for stream, rows in expected.items():
+        assert_same_rows(pl.concat(found[stream]), rows)
+
+
+def test_a_failing_sink_stops_the_run_with_its_own_words(worlds: Worlds, ordered: list[Batch]) -> None:
+    world = worlds(chaos_network())
+    world.add(ordered[:1])
+
+    def full(_rows: DataFrame, _batch: int) -> None:
+        raise OSError("the shelf is full")
+
+    handle = world.start(sinks={"pairs": full})
+    with pytest.raises(DroverError, match="OSError: the shelf is full"):
+        handle.awaitTermination(60)
+    assert not handle.isActive
+    assert world.committed() == -1
+
+
+def test_all_that_is_there_can_be_processed_and_a_run_stopped_and_started_again(
+    spark: SparkSession, worlds: Worlds, ordered: list[Batch]
+) -> None:
+    world = worlds(chaos_network())
+    numbered = {}
+    for start in (0, 2):
+        handle = world.start(trigger={"processingTime": "0 seconds"})
+        for batch in ordered[start : start + 2]:
+            numbered[world.committed() + 1] = batch
+            world.add([batch])
+            handle.processAllAvailable()
+            expected = expected_streams(spark, world.network, numbered)
+            for stream, rows in expected.items():
+                assert_same_rows(world.output(stream), rows)
+        running = handle.isActive
+        handle.stop()
+        assert (running, handle.isActive) == (True, False)
+        assert handle.exception() is None
+
+
+def test_stopping_waits_for_the_batch_and_loses_nothing(
+    worlds: Worlds, ordered: list[Batch], expected: dict[str, pl.DataFrame], tmp_path: Path
+) -> None:
+    world = worlds(chaos_network())
+    world.add(ordered)
+    for _ in range(3):
+        handle = world.start(trigger={"processingTime": "0 seconds"})
+        handle.awaitTermination(1)  # somewhere within a batch
+        handle.stop()
+    world.drain(sinks={stream: [Files(str(world.folder / "out" / stream)), Files(str(tmp_path / stream), "json")]
+                       for stream in expected})  # fmt: skip
+    for stream, rows in expected.items():
+        assert_same_rows(world.output(stream), rows)
