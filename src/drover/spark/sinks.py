@@ -58,6 +58,12 @@ class Files:
             file.flush()
             os.fsync(file.fileno())
         aside.replace(final)
+        # The name, too, must survive a power cut: once the batch is committed, nobody writes the file again.
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 @dataclass(slots=True)
