@@ -1,0 +1,78 @@
+"""Random networks through the real driver, restarted and moved about, against the oracle."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from numpy.random import Generator, default_rng
+from pyspark.sql import SparkSession
+
+from drover.network.generate import DagParameters, dags
+from drover.network.model import Network
+from drover.placement.plan import units_of
+from drover.spark.handle import Handle
+from tests.flow.harness import Batch
+from tests.flow.oracle import assert_same_rows, expected_streams, merged
+from tests.flow.test_against_oracle import random_batches
+from tests.flow.test_many_networks import MAKERS
+from tests.spark.conftest import Worlds
+from tests.spark.runs import World
+
+TOGETHER = 3  # networks in one run: what a batch costs, it costs once
+RUNS = [(kind, seed) for kind in ("dag", "windows", "joins", "user") for seed in range(2)] + [("tree", 0), ("chain", 0)]
+
+
+def stir(handle: Handle, network: Network, rng: Generator) -> None:
+    """Move a unit or change the number of nodes."""
+    if rng.random() < 0.3:
+        handle.scale(int(rng.integers(1, 4)))
+    units = units_of(network)
+    handle.move(units[int(rng.integers(len(units)))], int(rng.integers(handle.plan.nodes)))
+
+
+def drain_stirred(world: World, rng: Generator) -> None:
+    handle = world.start(nodes=int(rng.integers(1, 4)))
+    stir(handle, world.network, rng)
+    while handle.isActive:
+        stir(handle, world.network, rng)
+        time.sleep(0.1)
+    assert handle.awaitTermination(120)
+    assert handle.exception() is None
+
+
+def run_in_parts(world: World, batches: list[Batch], rng: Generator) -> dict[int, Batch]:
+    """Run the batches in several runs on one checkpoint and return them with the numbers drover gave them."""
+    numbered: dict[int, Batch] = {}
+    while batches:
+        count = int(rng.integers(1, 3))
+        now, batches = batches[:count], batches[count:]
+        # A run ends with a batch that closes windows, so the numbers of the next one begin after it.
+        first = world.committed() + 1
+        numbered |= {first + i: batch for i, batch in enumerate(now)}
+        world.add(now)
+        drain_stirred(world, rng)
+    return numbered
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "seed"), RUNS)
+def test_runs_give_what_spark_gives(spark: SparkSession, worlds: Worlds, kind: str, seed: int) -> None:
+    rng = default_rng([seed, 7, *kind.encode()])
+    network = merged([MAKERS[kind](rng) for _ in range(TOGETHER)])
+    world = worlds(network)
+    numbered = run_in_parts(world, random_batches(network, rng), rng)
+    expected = expected_streams(spark, network, numbered)
+    for stream in network.outputs:
+        assert_same_rows(world.output(stream), expected[stream])
+    assert len(world.handles) < 2 or world.handles[-1].plan.number > 2
+
+
+def test_a_small_network_gives_what_spark_gives(spark: SparkSession, worlds: Worlds) -> None:
+    rng = default_rng(3)
+    network = dags(rng, DagParameters(sources=2, operators=5))
+    world = worlds(network)
+    numbered = run_in_parts(world, random_batches(network, rng), rng)
+    expected = expected_streams(spark, network, numbered)
+    for stream in network.outputs:
+        assert_same_rows(world.output(stream), expected[stream])
