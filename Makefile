@@ -10,7 +10,7 @@ endif
 SELECT := $(if $(filter-out false 0,$(CI)),,-m "not slow")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check format test test-all demo bench docs lock clean stale
+.PHONY: help setup check format test test-all chaos demo bench docs lock clean stale
 
 help: ## list the chores
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,9 @@ test: $(STAMP) ## the tests that are not slow; all of them if CI is set. ARGS="-
 
 test-all: $(STAMP) ## every test
 	$(BIN)/python -m pytest $(ARGS)
+
+chaos: $(STAMP) ## kill a run KILLS=50 times at random moments and look for lost or doubled rows
+	KILLS=$(or $(KILLS),50) $(BIN)/python -m pytest -o faulthandler_timeout=0 tests/spark/test_kill.py $(ARGS)
 
 demo: $(STAMP) ## a network of queries on this machine, moving while it runs
 	$(BIN)/drover demo $(ARGS)

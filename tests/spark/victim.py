@@ -1,0 +1,56 @@
+"""A run that is meant to be killed; started by test_kill.py with a folder that has the files of the sources.
+
+It drains `in/`, writes `out/` and exits. VICTIM_DIES="<point of crashes.py>:<call>" kills it there by itself;
+VICTIM_MASTER is Spark's master, "local[2]" without it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import pyspark
+
+from drover.spark.run import run
+from drover.spark.session import session
+from drover.spark.sinks import Files
+from tests.spark.crashes import POINTS, dying, often_tidying
+from tests.spark.runs import chaos_network, sources_of
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main(folder: Path) -> None:
+    config = {"spark.driver.memory": "1g", "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"]}
+    spark = session("victim", os.environ.get("VICTIM_MASTER", "local[2]"), config)
+    # Where executors of a local cluster work; Spark leaves it behind.
+    work = Path(pyspark.__file__).parent / "work" / spark.sparkContext.applicationId
+    network = chaos_network()
+    sinks = {stream: Files(str(folder / "out" / stream)) for stream in network.outputs}
+    point, _, call = os.environ.get("VICTIM_DIES", "").partition(":")
+    with ExitStack() as stack:
+        stack.enter_context(often_tidying())
+        if point:
+            stack.enter_context(dying(POINTS[point], [int(call)], die))
+        handle = run(
+            network,
+            sources_of(spark, network, folder),
+            sinks,
+            checkpoint=str(folder / "checkpoint"),
+            nodes=3,
+            trigger={"availableNow": True},
+        )
+        handle.awaitTermination()
+    sys.stdout.write("done\n")
+    spark.stop()
+    shutil.rmtree(work, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
