@@ -7,11 +7,13 @@ committed go out; the same input gives the same output on every replay.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Final
 
 import polars as pl
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from drover.flow.frames import Frame, unpack
 from drover.flow.router import DEAD, LATEST
@@ -19,6 +21,8 @@ from drover.flow.worker import Assignment, Report
 from drover.network.durations import Micros
 from drover.spark import tasks
 from drover.spark.tasks import FRAME_TYPE, REPORT, Shape
+
+ADAPTIVE: Final = "spark.sql.adaptive.enabled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +46,23 @@ def run_batch(rows: DataFrame, shapes: Mapping[str, Shape], assignment: Assignme
     context.setJobDescription(
         f"drover batch {assignment.batch}: {len(shapes)} sources, {schedule.nodes} nodes, {schedule.hops} hops"
     )
-    collected = frames.toArrow()
+    with _one_job(rows.sparkSession):
+        collected = frames.toArrow()
     return gather([Frame(*row) for row in zip(*(column.to_pylist() for column in collected.columns), strict=True)])
+
+
+@contextmanager
+def _one_job(spark: SparkSession) -> Iterator[None]:
+    """Switch adaptive execution off for a while: it runs every shuffle as a job of its own, and has nothing to adapt.
+
+    The session is the streaming query's own, and sinks that run after this have it as it was.
+    """
+    before = spark.conf.get(ADAPTIVE) or "true"
+    spark.conf.set(ADAPTIVE, "false")
+    try:
+        yield
+    finally:
+        spark.conf.set(ADAPTIVE, before)
 
 
 def gather(frames: list[Frame]) -> Result:
