@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
 import polars as pl
 from pyspark.errors import PythonException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from drover.errors import DroverError, TableError
 from drover.flow.frames import Frame, unpack
@@ -24,6 +25,7 @@ from drover.network.durations import Micros
 from drover.spark.tasks import FRAME_TYPE, REPORT, ROUTED, NodeTask, Routed, RouterTask, Shape
 
 SAID: Final = re.compile(r"^drover\.errors\.(\w+): (.*)$", re.MULTILINE)
+ADAPTIVE: Final = "spark.sql.adaptive.enabled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,8 @@ def run_batch(rows: DataFrame, shapes: Mapping[str, Shape], assignment: Assignme
         f"{sum(map(len, schedule.runs.values()))} operators"
     )
     try:
-        collected = frames.toArrow()
+        with _one_job(rows.sparkSession):
+            collected = frames.toArrow()
     except PythonException as error:
         raise _told(error) from error
     return gather([Frame(*row) for row in zip(*(column.to_pylist() for column in collected.columns), strict=True)])
@@ -63,6 +66,20 @@ def _told(error: PythonException) -> Exception:
         return error
     name, text = said[-1]
     return TableError(text) if name == TableError.__name__ else DroverError(text)
+
+
+@contextmanager
+def _one_job(spark: SparkSession) -> Iterator[None]:
+    """Switch adaptive execution off for a while: it runs every shuffle as a job of its own, and has nothing to adapt.
+
+    The session is the streaming query's own, and sinks that run after this have it as it was.
+    """
+    before = spark.conf.get(ADAPTIVE) or "true"
+    spark.conf.set(ADAPTIVE, "false")
+    try:
+        yield
+    finally:
+        spark.conf.set(ADAPTIVE, before)
 
 
 def gather(frames: list[Frame]) -> Result:

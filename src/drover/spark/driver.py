@@ -80,11 +80,12 @@ class Driver:
         self._lock = hold(fs, path, Holder(os.getpid(), socket.gethostname(), time.strftime("%Y-%m-%d %H:%M:%S")))
         try:
             self.checkpoint = latest(fs, path)
+            pace = read_pace(fs, path, self.checkpoint)
+            planned = self._planned(read_plan(fs, path, self.checkpoint.batch + 1))
+            # After the others, because it notes the new form of a network: a run that is refused must leave no trace.
             check_network(fs, path, self.network, begun=self.checkpoint.batch >= 0)
             prepare_tables(self.network, self.tables)
             self._settle({operator.name for operator in self.network.operators})  # if the last run died before it did
-            pace = read_pace(fs, path, self.checkpoint)
-            planned = self._planned(read_plan(fs, path, self.checkpoint.batch + 1))
             if planned is not None:
                 self.plan = self._adopt(planned.plan)
                 closing = planned.closing and planned.batch == self.checkpoint.batch + 1
