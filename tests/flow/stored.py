@@ -6,7 +6,6 @@ batches are run, thrown away and run again, and now and then everything but the 
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 from collections import deque
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from drover.flow.state.commits import Checkpoint, commit, latest
 from drover.flow.state.documents import Commit
 from drover.flow.state.retention import sweep
 from drover.flow.watermarks import Progress, clocks
-from drover.flow.worker import Assignment, Memory, Packed, Report, run_worker
+from drover.flow.worker import Assignment, Memory, Report, pack_network, run_worker
 from drover.network.durations import Micros
 from drover.network.model import Network
 from drover.network.types import polars_type
@@ -89,10 +88,9 @@ class StoredHarness:
 
     def _compute(self, batch: Batch, plan: Plan) -> Computed:
         schedule = make_schedule(self.network, plan)
-        pickled = pickle.dumps(self.network)
         assignment = Assignment(
             self.checkpoint.batch + 1,
-            Packed(hashlib.sha256(pickled).hexdigest(), pickled),
+            pack_network(self.network, {}),
             schedule,
             clocks(self.network, self._progress()),
             pickle.loads(pickle.dumps({unit: dict(parts) for unit, parts in self.checkpoint.version.units.items()})),
