@@ -93,9 +93,9 @@ def _example(name: str) -> Any:  # Any: a module found at run time
 def perform(show: Show, spark: Any, folder: str, as_json: bool) -> None:  # Any: as in Show
     """Run the network on the replayed log, move and rescale on the way, and keep the results."""
     from drover.spark.failures import readable  # noqa: PLC0415 - as above
-    from drover.spark.replay import replay  # noqa: PLC0415
-    from drover.spark.run import run  # noqa: PLC0415
-    from drover.spark.sinks import Memory, Tail  # noqa: PLC0415
+    from drover.spark.replay import replay  # noqa: PLC0415 - as above
+    from drover.spark.run import run  # noqa: PLC0415 - as above
+    from drover.spark.sinks import Memory, Tail  # noqa: PLC0415 - as above
 
     network = show.example.build()
     spans = [frame.selectExpr("min(ts)", "max(ts)").first() for frame in show.inputs.values()]
@@ -174,7 +174,7 @@ def agrees(show: Show) -> bool:
     """Return whether the results are those of plain Spark on the same rows."""
     import polars as pl  # noqa: PLC0415 - as above
 
-    from drover.spark.reference import reference  # noqa: PLC0415
+    from drover.spark.reference import reference  # noqa: PLC0415 - as above
 
     wanted = pl.DataFrame(reference(show.example.build(), show.inputs).streams["suspects"].toArrow())
     columns = wanted.columns

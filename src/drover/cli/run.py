@@ -62,8 +62,8 @@ def run(
 def _follow(given: Run, spark: Any, once: bool, limit: float | None, as_json: bool) -> Board:  # Any: a Spark session
     """Run and show it, until it ends or somebody ends it."""
     from drover.spark.bind import start  # noqa: PLC0415 - as above
-    from drover.spark.failures import readable  # noqa: PLC0415
-    from drover.spark.sinks import Tail  # noqa: PLC0415
+    from drover.spark.failures import readable  # noqa: PLC0415 - as above
+    from drover.spark.sinks import Tail  # noqa: PLC0415 - as above
 
     network = given.network
     tails = {stream: Tail(SHOWN) for stream in network.outputs}

@@ -104,6 +104,7 @@ class RunJoin:
                 other.lazy(), left_on=on[LEFT], right_on=on[RIGHT], how="inner", coalesce=False,
                 maintain_order="left_right" if longer == LEFT else "right_left",
             )  # fmt: skip
+            # Polars' `cast` takes a mapping of names, which its types do not say.
             found = pairs.filter(self.fits).select(self.select).cast(self.output).collect()  # type: ignore[arg-type]
             if found.height:
                 yield found
@@ -111,6 +112,7 @@ class RunJoin:
     def _spread(self, left: pl.DataFrame, right: pl.DataFrame) -> bool:
         """Say whether the rows of either side are far apart in time."""
         times = (rows.get_column(rows.columns[0]) for rows in (left, right))
+        # `max` of a column of integers is an integer, which its types do not say.
         return any(int(one.max()) - int(one.min()) > SPREAD * self.width for one in times)  # type: ignore[arg-type]
 
     def _bucketed(self, left: pl.DataFrame, right: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
