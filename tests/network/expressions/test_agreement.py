@@ -10,8 +10,10 @@ import random
 from typing import Final
 
 import pytest
+from polars.testing import assert_series_equal
 from pyspark.sql import SparkSession
 
+from drover.network.expressions import parse, to_polars
 from drover.network.expressions.casts import CASTS
 from drover.network.expressions.functions import ROWS
 from tests.network.expressions.engines import compare
@@ -39,6 +41,17 @@ def test_both_engines_agree(spark: SparkSession, seed: int) -> None:
     frame = random_layout(chance, random_frame(chance, SIZES[seed % len(SIZES)]))
     wrong = compare(spark, frame, COLUMNS, texts)
     assert not wrong, "\n\n".join(map(str, wrong[:5]))
+
+
+@pytest.mark.parametrize("seed", range(SEED * 1_000_000, SEED * 1_000_000 + BATCHES))
+def test_lazy_frames_give_what_eager_ones_give(seed: int) -> None:
+    texts, _ = batch(seed)
+    chance = random.Random(seed)
+    frame = random_layout(chance, random_frame(chance, SIZES[seed % len(SIZES)]))
+    for text in texts:
+        column = to_polars(parse(text, COLUMNS)).alias("the result")
+        eager, lazy = frame.with_columns(column), frame.lazy().with_columns(column).collect()
+        assert_series_equal(lazy["the result"], eager["the result"], check_exact=True)
 
 
 @pytest.mark.skipif(BATCHES < 10 or SEED != 1, reason="the default search must cover the table, others need not")
