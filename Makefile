@@ -47,7 +47,8 @@ bench: $(STAMP) ## drover against plain Spark; ARGS="join --quick" names one, wi
 docs: $(STAMP) ## the reference of every module, as HTML in build/docs
 	$(BIN)/python -m pdoc --output-directory build/docs drover
 
-lock: $(STAMP) ## resolve the newest versions pyproject.toml allows into requirements.lock
+lock: ## resolve the newest versions pyproject.toml allows into requirements.lock
+	@test -x $(BIN)/uv || $(MAKE) setup # not by the stamp: that would install from the very lock that is out of date
 	$(BIN)/uv pip compile --universal --upgrade --python-version 3.11 --extra dev --quiet \
 		--custom-compile-command "make lock" --output-file requirements.lock pyproject.toml
 
