@@ -94,8 +94,8 @@ class Batches:
             found = [
                 one for one in query.recentProgress if one["batchId"] == self.seen and "addBatch" in one["durationMs"]
             ]
-            if not found:
-                raise RuntimeError(f"query {query.name} has no batch {self.seen}: it saw a part of one only")
+            if not found or not all(source["numInputRows"] for source in found[-1]["sources"]):
+                raise RuntimeError(f"query {query.name} saw only a part of batch {self.seen}: run the benchmark again")
             start = datetime.fromisoformat(found[-1]["timestamp"]).timestamp()
             starts.append(start)
             ends.append(start + found[-1]["durationMs"]["triggerExecution"] / 1000)

@@ -8,16 +8,17 @@ import pytest
 from numpy.random import Generator, default_rng
 from pyspark.sql import SparkSession
 
+import drover
 from drover.network.generate import DagParameters, dags
 from drover.network.model import Network
-from drover.placement.plan import units_of
+from drover.placement.plan import Plan, units_of
 from drover.spark.handle import Handle
 from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows, expected_streams, merged
 from tests.flow.test_against_oracle import random_batches
 from tests.flow.test_many_networks import MAKERS
 from tests.spark.conftest import Worlds
-from tests.spark.runs import World
+from tests.spark.runs import World, ordered_batches
 
 TOGETHER = 3  # networks in one run: what a batch costs, it costs once
 RUNS = [(kind, seed) for kind in ("dag", "windows", "joins", "user") for seed in range(2)] + [("tree", 0), ("chain", 0)]
@@ -76,3 +77,20 @@ def test_a_small_network_gives_what_spark_gives(spark: SparkSession, worlds: Wor
     expected = expected_streams(spark, network, numbered)
     for stream in network.outputs:
         assert_same_rows(world.output(stream), expected[stream])
+
+
+def test_large_results_come_through_files_that_do_not_stay(spark: SparkSession, worlds: Worlds) -> None:
+    net = drover.Builder("large")
+    source = net.source("numbers", {"ts": "timestamp", "n": "bigint", "s": "string"}, time="ts")
+    source.output()  # from the router
+    source.filter("odd", "n % 2 = 1").output()  # from a node, in the first hop
+    network = net.build()
+    world = worlds(network)
+    batches = ordered_batches(network, 3, 30_000)
+    world.add(batches)
+    world.drain(plan=Plan(1, 2, {"odd": 1}))
+    expected = expected_streams(spark, network, dict(enumerate(batches)))
+    for stream in network.outputs:
+        assert world.output(stream).height > 1000
+        assert_same_rows(world.output(stream), expected[stream])
+    assert sorted((world.checkpoint / "state").glob("*")) == []

@@ -11,9 +11,10 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 import polars as pl
+import pyarrow as pa
 
 DRIVER: Final = 1_000_000  # the hop of what is meant for the driver; it passes every other hop untouched
-FRAME_BYTES: Final = 4 << 20  # a Spark row of more than a few MB strains every buffer it passes
+FRAME_BYTES: Final = 256 << 10  # Spark puts 4,000 rows into one Arrow batch, which must stay below 2 GB
 
 
 class Frame(NamedTuple):
@@ -28,7 +29,7 @@ class Frame(NamedTuple):
     port: str
     origin: int
     serial: int
-    payload: bytes
+    payload: bytes | pa.Buffer
 
 
 def encode(frame: pl.DataFrame) -> bytes:
@@ -38,8 +39,10 @@ def encode(frame: pl.DataFrame) -> bytes:
     return sink.getvalue()
 
 
-def decode(payload: bytes) -> pl.DataFrame:
-    """Return the rows of an Arrow IPC stream."""
+def decode(payload: bytes | pa.Buffer) -> pl.DataFrame:
+    """Return the rows of an Arrow IPC stream; those of a buffer are used where they lie, and keep all of it alive."""
+    if isinstance(payload, pa.Buffer):
+        return pl.DataFrame(pa.ipc.open_stream(payload).read_all())
     return pl.read_ipc_stream(payload)
 
 
@@ -51,21 +54,23 @@ def cut(frame: pl.DataFrame, most: int = FRAME_BYTES) -> Iterator[pl.DataFrame]:
         yield frame.slice(start, length)
 
 
-def pack(frame: pl.DataFrame, port: str, places: Iterable[tuple[int, int]], origin: int) -> Iterator[Frame]:
-    """Yield the frames that carry `frame` to each (hop, node); each piece is encoded once."""
+def pack(
+    frame: pl.DataFrame, port: str, places: Iterable[tuple[int, int]], origin: int, most: int = FRAME_BYTES
+) -> Iterator[Frame]:
+    """Yield the frames that carry `frame` to each (hop, node), of about `most` bytes; each piece is encoded once."""
     targets = tuple(places)
     if not targets:
         return
-    for serial, piece in enumerate(cut(frame)):
+    for serial, piece in enumerate(cut(frame, most)):
         payload = encode(piece)
         for hop, node in targets:
             yield Frame(node, hop, port, origin, serial, payload)
 
 
-def unpack(frames: Iterable[Frame]) -> dict[str, pl.DataFrame]:
-    """Return the rows of each stream, in the order of origin and serial number."""
+def unpack(frames: Iterable[Frame], *, rechunk: bool = True) -> dict[str, pl.DataFrame]:
+    """Return the rows of each stream, in the order of origin and serial number; in one piece each if `rechunk`."""
     ordered = sorted(frames, key=lambda frame: (frame.port, frame.origin, frame.serial))
     return {
-        port: pl.concat([decode(frame.payload) for frame in pieces], rechunk=True)
+        port: pl.concat([decode(frame.payload) for frame in pieces], rechunk=rechunk)
         for port, pieces in groupby(ordered, key=lambda frame: frame.port)
     }

@@ -13,6 +13,7 @@ import polars as pl
 
 from drover.flow.frames import DRIVER, Frame, pack
 from drover.flow.schedule import Place, Schedule
+from drover.flow.spill import SPILL_BYTES
 from drover.network.durations import Micros
 from drover.network.model import Network
 
@@ -48,4 +49,4 @@ def route(network: Network, schedule: Schedule, rows: Mapping[str, pl.DataFrame]
 
 
 def _to_driver(frame: pl.DataFrame, port: str, origin: int) -> Iterator[Frame]:
-    yield from pack(frame, port, [Place(DRIVER, 0)], origin)
+    yield from pack(frame, port, [Place(DRIVER, 0)], origin, SPILL_BYTES)

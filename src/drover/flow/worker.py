@@ -7,6 +7,7 @@ Rule 2: no Spark here; frames go in, frames and one report come out.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,6 +20,7 @@ from drover.flow.frames import DRIVER, Frame, pack
 from drover.flow.node import Failure, Sample, Task, run_place
 from drover.flow.operators import Clock, Runner, UnitState, Workshop, late_streams, make_runner
 from drover.flow.schedule import Place, Schedule
+from drover.flow.spill import SPILL_BYTES
 from drover.flow.state.layout import STATE, state_name
 from drover.flow.state.segments import Delta, Segment, newest_of, read_parts, write_deltas
 from drover.flow.state.storage import join, open_root
@@ -95,6 +97,20 @@ class Memory:
         self.states: dict[tuple[str, str], Kept] = {}
         self.turn = 0  # batches in which this worker had work, of whatever run
         self._batch: tuple[str, int] | None = None
+        self._settled = -1
+
+    def settle(self) -> None:
+        """Take what is here for good out of the garbage collector's sight, if there is more of it than the last time.
+
+        Spark's worker collects garbage after every task. With all modules imported that takes 25 ms, and the next task
+        waits for it.
+        """
+        size = len(self.networks) + len(self.runners)
+        if size != self._settled:
+            self._settled = size
+            gc.unfreeze()
+            gc.collect()
+            gc.freeze()
 
     def begin(self, assignment: Assignment) -> None:
         """Take note of a batch; with a new one, forget what has not been used for a while."""
@@ -203,4 +219,4 @@ def _save(assignment: Assignment, place: Place, states: Mapping[str, UnitState],
 
 def _results(place: Place, results: Mapping[str, pl.DataFrame]) -> Iterator[Frame]:
     for stream, rows in results.items():
-        yield from pack(rows, stream, [Place(DRIVER, place.node)], place.node)
+        yield from pack(rows, stream, [Place(DRIVER, place.node)], place.node, SPILL_BYTES)

@@ -10,7 +10,7 @@ import pickle
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 import polars as pl
@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from drover.errors import DroverError, TableError
 from drover.flow.frames import Frame, unpack
 from drover.flow.router import DEAD, LATEST
+from drover.flow.spill import fetch
 from drover.flow.worker import Assignment, Report
 from drover.network.durations import Micros
 from drover.spark.tasks import FRAME_TYPE, REPORT, ROUTED, NodeTask, Routed, RouterTask, Shape
@@ -37,15 +38,16 @@ class Result:
     latest: Mapping[str, Micros]
     reports: tuple[Report, ...]
     routed: tuple[Routed, ...] = ()
-    shipped_bytes: int = field(default=0)
+    shipped_bytes: int = 0
+    files: frozenset[str] = frozenset()  # in which large results came; to be deleted when the sinks have them
 
 
 def run_batch(rows: DataFrame, shapes: Mapping[str, Shape], assignment: Assignment) -> Result:
     """Run one micro-batch on Spark."""
     schedule = assignment.schedule
-    frames = rows.mapInArrow(RouterTask(assignment, shapes), FRAME_TYPE)
+    made = rows.mapInArrow(RouterTask(assignment, shapes), FRAME_TYPE)
     for hop in range(schedule.hops):
-        frames = frames.repartitionById(schedule.nodes, "node").mapInArrow(NodeTask(assignment, hop), FRAME_TYPE)
+        made = made.repartitionById(schedule.nodes, "node").mapInArrow(NodeTask(assignment, hop), FRAME_TYPE)
     context = rows.sparkSession.sparkContext
     context.setJobDescription(
         f"drover batch {assignment.batch}: {len(shapes)} sources, {schedule.nodes} nodes, {schedule.hops} hops, "
@@ -53,10 +55,11 @@ def run_batch(rows: DataFrame, shapes: Mapping[str, Shape], assignment: Assignme
     )
     try:
         with _one_job(rows.sparkSession):
-            collected = frames.toArrow()
+            collected = made.toArrow()
     except PythonException as error:
         raise _told(error) from error
-    return gather([Frame(*row) for row in zip(*(column.to_pylist() for column in collected.columns), strict=True)])
+    frames = [Frame(*row) for row in zip(*(column.to_pylist() for column in collected.columns), strict=True)]
+    return gather(*fetch(frames, assignment.root))
 
 
 def _told(error: PythonException) -> Exception:
@@ -82,15 +85,15 @@ def _one_job(spark: SparkSession) -> Iterator[None]:
         spark.conf.set(ADAPTIVE, before)
 
 
-def gather(frames: list[Frame]) -> Result:
-    """Return what the frames for the driver say."""
+def gather(frames: list[Frame], files: frozenset[str]) -> Result:
+    """Return what the frames for the driver say; some of them came through `files`."""
     reports = tuple(pickle.loads(frame.payload) for frame in frames if frame.port == REPORT)
     latest: dict[str, Micros] = {}
     for frame in frames:
         if frame.port == LATEST:
             for source, micros in pickle.loads(frame.payload).items():
                 latest[source] = max(micros, latest.get(source, micros))
-    streams = unpack(frame for frame in frames if frame.port not in (REPORT, LATEST, ROUTED))
+    streams = unpack((frame for frame in frames if frame.port not in (REPORT, LATEST, ROUTED)), rechunk=False)
     return Result(
         {port: rows for port, rows in streams.items() if not port.startswith(DEAD)},
         {port.removeprefix(DEAD): rows for port, rows in streams.items() if port.startswith(DEAD)},
@@ -98,4 +101,5 @@ def gather(frames: list[Frame]) -> Result:
         tuple(sorted(reports, key=lambda report: report.place)),
         tuple(pickle.loads(frame.payload) for frame in frames if frame.port == ROUTED),
         sum(len(frame.payload) for frame in frames),
+        files,
     )

@@ -25,6 +25,7 @@ from drover.errors import DroverError, StateError
 from drover.flow.operators import PENDING, settle
 from drover.flow.planlog import Entry, plan_path, read_plan, sweep_plans, write_plan
 from drover.flow.schedule import make_schedule
+from drover.flow.spill import discard
 from drover.flow.state.commits import Checkpoint, commit, latest
 from drover.flow.state.documents import Commit
 from drover.flow.state.lock import Holder, Lock, hold
@@ -206,6 +207,7 @@ class Driver:
             "planned": entry.batch, "late": dict(after.late), "now": dict(after.now), "parked": parked,
         }  # fmt: skip
         self._commit(batch, result, notes)
+        discard(result.files, self.root)
         self._settle({segment.unit for report in result.reports for segment in report.segments})
         committed = time.monotonic()
         seconds = {

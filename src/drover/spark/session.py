@@ -24,6 +24,15 @@ SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",  # rows cross between Java and Python as Arrow
     "spark.sql.shuffle.partitions": "4",  # a micro-batch is small: each further task costs more than it saves
     "spark.executorEnv.POLARS_MAX_THREADS": "1",  # a node is one core; more threads would spoil its measured busy time
+    # Any other limit makes Spark add up the size of a whole Arrow batch at every row: half the time of sending rows to
+    # Python. The number of records bounds a batch instead: 4,000 frames of at most 256 kB are 1 GB.
+    "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "4000",
+    # Files of streaming queries on a local disk without a second file for the checksum of each: Hadoop starts a process
+    # for the rights of every file, 75 ms per batch with both.
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
+    # Over TCP a task's first rows wait for a delayed acknowledgement: 40 ms per Python stage and batch.
+    "spark.python.unix.domain.socket.enabled": "true",
     "spark.driver.memory": "2g",  # with a local master the driver does the work; Spark's default is 1g
     "spark.ui.enabled": "false",  # saves a port and half a second
     "spark.ui.showConsoleProgress": "false",

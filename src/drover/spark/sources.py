@@ -43,13 +43,13 @@ def read_sources(network: Network, frames: Mapping[str, DataFrame]) -> Reading:
         shapes[source.name] = {name: f"{number} {name}" for name in source.schema.names}
         columns |= {f"{number} {name}": spark_type(kind) for name, kind in source.schema.types.items()}
     parts = []
-    for source in network.sources:
+    for number, source in enumerate(network.sources):
         own = {column: name for name, column in shapes[source.name].items()}
         chosen = [
             (F.col(f"`{own[column]}`") if column in own else F.lit(None).cast(kind)).alias(column)
             for column, kind in columns.items()
         ]
-        parts.append(frames[source.name].select(F.lit(source.name).alias(SOURCE), *chosen))
+        parts.append(frames[source.name].select(F.lit(number).alias(SOURCE), *chosen))
     return Reading(reduce(DataFrame.unionByName, parts), shapes)
 
 

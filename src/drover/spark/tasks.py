@@ -20,11 +20,13 @@ from pyspark import TaskContext
 from drover.flow.frames import DRIVER, Frame
 from drover.flow.router import route
 from drover.flow.schedule import Place
+from drover.flow.spill import spill
+from drover.flow.state.layout import state_name
 from drover.flow.worker import Assignment, Memory, run_worker
 
 REPORT: Final = ""  # port of a place's report; no stream has this name
 ROUTED: Final = "routed:"  # port of a router's report
-SOURCE: Final = "drover source"  # column with the source of a row
+SOURCE: Final = "drover source"  # column with the number of the source of a row
 FRAME_TYPE: Final = "node int, hop int, port string, origin int, serial int, payload binary"
 FRAME_SCHEMA: Final = pa.schema(
     [
@@ -77,19 +79,23 @@ class RouterTask:
         counts: Counter[str] = Counter()
         seconds = 0.0
         for number, rows in enumerate(_gathered(batches)):
-            for source, shape in self.shapes.items():
+            for index, (source, shape) in enumerate(self.shapes.items()):
                 started = time.perf_counter()
-                mine = rows.filter(pl.col(SOURCE) == source).select(
+                mine = rows.filter(pl.col(SOURCE) == index).select(
                     pl.col(column).alias(name) for name, column in shape.items()
                 )
                 # Each gathering is an origin of its own, so that serial numbers never repeat.
                 frames = list(route(network, self.assignment.schedule, {source: mine}, origin + number * 10_000))
                 counts[source] += mine.height
                 seconds += time.perf_counter() - started
-                yield from _rows(frames)
+                yield from _rows(spill(frames, self.assignment.root, self._file(origin)))
         if counts:
             routed = Routed({source: count for source, count in counts.items() if count}, seconds)
             yield _batch([Frame(0, DRIVER, ROUTED, origin, 0, pickle.dumps(routed))])
+        MEMORY.settle()
+
+    def _file(self, origin: int) -> str:
+        return state_name(self.assignment.batch, origin, f"routed-{_attempt()}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +111,21 @@ class NodeTask:
         columns = [[column.to_pylist() for column in batch] for batch in batches]
         frames = [Frame(*row) for batch in columns for row in zip(*batch, strict=True)]
         started, busy = time.perf_counter(), time.process_time()
-        attempt = f"{self.hop}-{uuid.uuid4().hex[:12]}"
+        attempt = f"{self.hop}-{_attempt()}"
         sent, report = run_worker(self.assignment, place, frames, attempt, MEMORY)
         if report.samples:
             seconds = time.perf_counter() - started
             report = replace(report, busy=time.process_time() - busy, seconds=seconds)
             sent.append(Frame(place.node, DRIVER, REPORT, self.hop * 10_000 + place.node, 0, pickle.dumps(report)))
-        yield from _rows(sent)
+        yield from _rows(
+            spill(sent, self.assignment.root, state_name(self.assignment.batch, place.node, f"rows-{attempt}"))
+        )
+        MEMORY.settle()
+
+
+def _attempt() -> str:
+    """Return a word that no other attempt of any task ever has."""
+    return uuid.uuid4().hex[:12]
 
 
 def _partition() -> int:

@@ -107,8 +107,11 @@ def read_ranges(fs: FileSystem, path: str, ranges: Sequence[tuple[int, int]]) ->
     return found
 
 
-def write_whole(fs: FileSystem, path: str, chunks: Iterable[bytes | pa.Buffer]) -> None:
-    """Write a file that is there completely, and to stay, when this returns; a file of that name is replaced."""
+def write_whole(fs: FileSystem, path: str, chunks: Iterable[bytes | pa.Buffer], *, durable: bool = True) -> None:
+    """Write a file that is there completely when this returns; a file of that name is replaced.
+
+    It survives a power cut unless `durable` is False, which saves waiting for the disk.
+    """
     folder, _, name = path.rpartition("/")
     direct = is_object_store(fs)
     target = path if direct else join(folder, TEMPORARY + name)
@@ -117,9 +120,11 @@ def write_whole(fs: FileSystem, path: str, chunks: Iterable[bytes | pa.Buffer]) 
             for chunk in chunks:
                 file.write(chunk)
         if not direct:
-            _make_durable(local_path(fs, target))
+            if durable:
+                _make_durable(local_path(fs, target))
             fs.move(target, path)
-            _make_durable(local_path(fs, folder))
+            if durable:
+                _make_durable(local_path(fs, folder))
     except BaseException as error:
         # Leaving `with` closes the file, and an object store takes whatever is closed for a complete object.
         with suppress(OSError):

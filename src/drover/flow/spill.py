@@ -1,0 +1,85 @@
+"""Large frames for the driver, passed through files beside the state instead of through Spark.
+
+Rule 1: a file is read once, by the driver of the batch that made it, and then deleted; what a crash leaves is swept
+like any state that no version needs. So nothing here has to survive a power cut. Rule 2: bytes are checked when read.
+
+Measured with 800,000 pairs (26 MB) per batch: through Spark they are copied six times and take 0.3 s, as a file 0.03 s.
+"""
+
+from __future__ import annotations
+
+import pickle
+import zlib
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+import pyarrow as pa
+
+from drover.errors import StateError
+from drover.flow.frames import DRIVER, Frame
+from drover.flow.state.layout import STATE
+from drover.flow.state.storage import delete, join, open_root, read_ranges, write_whole
+
+SPILLED: Final = "file:"  # the port of a frame that says where the payload is begins with this; no stream has a colon
+INLINE: Final = 256 << 10  # bytes of a task for the driver that are not worth a file
+SPILL_BYTES: Final = 2 << 20  # of a frame for the driver: what is larger than INLINE never becomes a row of Spark's
+AGAIN: Final = "Start again on the same checkpoint: the batch is computed anew."
+
+
+class Spill(NamedTuple):
+    """Where a payload lies."""
+
+    file: str  # name within the folder of state
+    offset: int  # bytes
+    length: int  # bytes
+    checksum: int  # CRC-32
+
+
+def spill(frames: Iterable[Frame], root: str, name: str) -> list[Frame]:
+    """Write what goes to the driver into the file `name`, if it is much; return the frames to send."""
+    sent = list(frames)
+    # A later hop passes on what an earlier one wrote.
+    large = [i for i, frame in enumerate(sent) if frame.hop == DRIVER and not frame.port.startswith(SPILLED)]
+    if sum(len(sent[index].payload) for index in large) <= INLINE:
+        return sent
+    fs, path = open_root(root)
+    write_whole(fs, join(join(path, STATE), name), (sent[index].payload for index in large), durable=False)
+    offset = 0
+    for index in large:
+        frame = sent[index]
+        place = Spill(name, offset, len(frame.payload), zlib.crc32(frame.payload))
+        offset += place.length
+        sent[index] = frame._replace(port=SPILLED + frame.port, payload=pickle.dumps(place))
+    return sent
+
+
+def fetch(frames: Iterable[Frame], root: str) -> tuple[list[Frame], frozenset[str]]:
+    """Return the frames with their payloads, and the names of the files they were in."""
+    found: list[Frame] = []
+    files: set[str] = set()
+    for frame in frames:
+        if not frame.port.startswith(SPILLED):
+            found.append(frame)
+            continue
+        place: Spill = pickle.loads(frame.payload)
+        files.add(place.file)
+        found.append(frame._replace(port=frame.port.removeprefix(SPILLED), payload=_read(root, place)))
+    return found, frozenset(files)
+
+
+def discard(files: Iterable[str], root: str) -> None:
+    """Delete files whose frames were fetched."""
+    fs, path = open_root(root)
+    for file in sorted(files):
+        delete(fs, join(join(path, STATE), file))
+
+
+def _read(root: str, place: Spill) -> pa.Buffer:
+    fs, path = open_root(root)
+    file = join(join(path, STATE), place.file)
+    (data,) = read_ranges(fs, file, [(place.offset, place.length)])
+    if data.size != place.length:
+        raise StateError(file, f"{place.length} bytes at {place.offset}", f"{data.size}: it is cut off", AGAIN)
+    if (checksum := zlib.crc32(data)) != place.checksum:
+        raise StateError(file, f"checksum {place.checksum:08x}", f"{checksum:08x}: it is damaged", AGAIN)
+    return data
