@@ -16,6 +16,7 @@ from typing import Final
 import polars as pl
 import pyarrow as pa
 from pyspark import TaskContext
+from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
 
 from drover.flow.frames import DRIVER, Frame
 from drover.flow.router import route
@@ -27,7 +28,16 @@ from drover.flow.worker import Assignment, Memory, run_worker
 REPORT: Final = ""  # port of a place's report; no stream has this name
 ROUTED: Final = "routed:"  # port of a router's report
 SOURCE: Final = "drover source"  # column with the number of the source of a row
-FRAME_TYPE: Final = "node int, hop int, port string, origin int, serial int, payload binary"
+FRAME_TYPE: Final = StructType(  # not as text, which Java would parse in every batch
+    [
+        StructField("node", IntegerType()),
+        StructField("hop", IntegerType()),
+        StructField("port", StringType()),
+        StructField("origin", IntegerType()),
+        StructField("serial", IntegerType()),
+        StructField("payload", BinaryType()),
+    ]
+)
 FRAME_SCHEMA: Final = pa.schema(
     [
         ("node", pa.int32()),
