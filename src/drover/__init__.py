@@ -8,13 +8,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from drover.errors import DroverError, ExpressionError, Fault, FileError, NetworkError
-from drover.network.build import Builder, Stream
-from drover.network.files import dump, dumps, load, loads
-from drover.network.functions import function
-from drover.network.model import Network
-
 if TYPE_CHECKING:
+    from drover.errors import DroverError, ExpressionError, Fault, FileError, NetworkError
+    from drover.network.build import Builder, Stream
+    from drover.network.files import dump as write
+    from drover.network.files import dumps as writes
+    from drover.network.files import load as read
+    from drover.network.files import loads as reads
+    from drover.network.functions import function
+    from drover.network.model import Network
     from drover.spark import sinks
     from drover.spark.handle import Handle
     from drover.spark.reference import Reference, reference
@@ -32,33 +34,48 @@ __all__ = [
     "NetworkError",
     "Reference",
     "Stream",
-    "dump",
-    "dumps",
     "function",
-    "load",
-    "loads",
+    "read",
+    "reads",
     "reference",
     "replay",
     "run",
     "sinks",
+    "write",
+    "writes",
 ]
 
-# Spark takes a second to import, and `check` needs none: these come when they are first asked for.
-LATE: Final = {
-    "Handle": "handle",
-    "Reference": "reference",
-    "reference": "reference",
-    "replay": "replay",
-    "run": "run",
-    "sinks": "sinks",
+# Where each name lives. It is imported when it is first asked for: Spark takes a second, and the process that Spark
+# forks its workers from must not import anything that starts threads.
+HOMES: Final = {
+    "Builder": ("network.build", "Builder"),
+    "DroverError": ("errors", "DroverError"),
+    "ExpressionError": ("errors", "ExpressionError"),
+    "Fault": ("errors", "Fault"),
+    "FileError": ("errors", "FileError"),
+    "Handle": ("spark.handle", "Handle"),
+    "Network": ("network.model", "Network"),
+    "NetworkError": ("errors", "NetworkError"),
+    "Reference": ("spark.reference", "Reference"),
+    "Stream": ("network.build", "Stream"),
+    "function": ("network.functions", "function"),
+    "read": ("network.files", "load"),
+    "reads": ("network.files", "loads"),
+    "reference": ("spark.reference", "reference"),
+    "replay": ("spark.replay", "replay"),
+    "run": ("spark.run", "run"),
+    "sinks": ("spark", "sinks"),
+    "write": ("network.files", "dump"),
+    "writes": ("network.files", "dumps"),
 }
 
 
 def __getattr__(name: str) -> Any:  # Any: the type of a module's attribute cannot be said otherwise
-    """Import the parts that need Spark when they are first asked for."""
-    if name not in LATE:
+    """Import a name when it is first asked for."""
+    if name not in HOMES:
         raise AttributeError(f"module 'drover' has no attribute {name!r}")
-    module = import_module(f"drover.spark.{LATE[name]}")
-    found = getattr(module, name, module)
+    home, attribute = HOMES[name]
+    module = import_module(f"drover.{home}")
+    found = getattr(module, attribute, None) or import_module(f"drover.{home}.{attribute}")
     globals()[name] = found
     return found

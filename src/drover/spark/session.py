@@ -33,6 +33,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
     # Over TCP a task's first rows wait for a delayed acknowledgement: 40 ms per Python stage and batch.
     "spark.python.unix.domain.socket.enabled": "true",
+    "spark.python.daemon.module": "drover.spark.daemon",  # ends without tracebacks, as it did over TCP
     "spark.driver.memory": "2g",  # with a local master the driver does the work; Spark's default is 1g
     "spark.ui.enabled": "false",  # saves a port and half a second
     "spark.ui.showConsoleProgress": "false",
