@@ -44,7 +44,7 @@ Loads = tuple[Floats, Floats]
 )
 def test_weights(coefficients: list[list[float]], capacity: list[float], expected: list[list[float]]) -> None:
     found = weights(np.array(coefficients, dtype=float), np.array(capacity, dtype=float))
-    np.testing.assert_allclose(found, expected)
+    np.testing.assert_allclose(found, np.array(expected, dtype=float))
 
 
 def test_weights_of_some_units_are_relative_to_all() -> None:

@@ -64,7 +64,7 @@ def _volume(rows: Floats, bounds: Floats) -> float:
         inside = np.delete(rows - np.outer(factor, facet), pivot, axis=1)
         others = (np.abs(inside) > SAME).any(axis=1) | (np.abs(factor - 1) > SAME)
         volume += bound / abs(facet[pivot]) * _volume(inside[others], (bounds - factor * bound)[others])
-    return volume / d
+    return float(volume) / d
 
 
 def _distinct(rows: Floats, bounds: Floats) -> tuple[Floats, Floats, bool]:
