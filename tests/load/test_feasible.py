@@ -50,7 +50,7 @@ def test_weights(coefficients: list[list[float]], capacity: list[float], expecte
 def test_weights_of_some_units_are_relative_to_all() -> None:
     placed = np.array([[1.0, 0.0], [0.0, 0.0]])
     found = weights(placed, np.ones(2), totals=np.array([4.0, 2.0]))
-    np.testing.assert_allclose(found, [[0.5, 0], [0, 0]])
+    np.testing.assert_allclose(found, [[0.5, 0.0], [0.0, 0.0]])
 
 
 @given(node_loads())

@@ -1,0 +1,88 @@
+"""Samples: what one operator did in one period, and what all of them say of the streams between them.
+
+Rule 1: rows are counted per stream. Whoever counts only the sum over several streams uses `samples_of`, which works out
+the rest from those before and after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from drover.network.model import Network
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What one operator did in one period."""
+
+    operator: str
+    rows_in: Mapping[str, float]  # by input stream; one that a join reads on both sides counts once
+    rows_out: Mapping[str, float]  # by output stream
+    busy: float  # CPU seconds
+    state_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The same with sums over all inputs and all outputs, as a node counts them."""
+
+    operator: str
+    rows_in: float
+    rows_out: float
+    busy: float  # CPU seconds
+    state_bytes: int = 0
+
+
+def samples_of(network: Network, sources: Mapping[str, float], totals: Iterable[Totals]) -> tuple[Sample, ...]:
+    """Return the samples of one period from sums, and from the rows that each source delivered.
+
+    A stream has as many rows as its source delivered, or as its operator gave out if it is the only output, or as
+    a reader took in that reads nothing else. What none of these tells is an equal share of what is left. Operators
+    that the network does not have are left out: they were dropped in that period.
+    """
+    found = {each.operator: each for each in totals}
+    streams = _known(network, sources, found)
+    samples = []
+    for operator in network.operators:
+        if operator.name not in found:
+            continue
+        each = found[operator.name]
+        samples.append(
+            Sample(
+                operator.name,
+                _shared(tuple(dict.fromkeys(operator.inputs)), each.rows_in, streams),
+                _shared(operator.outputs, each.rows_out, streams),
+                each.busy,
+                each.state_bytes,
+            )
+        )
+    return tuple(samples)
+
+
+def _known(network: Network, sources: Mapping[str, float], totals: Mapping[str, Totals]) -> dict[str, float]:
+    """Return the rows of the streams that somebody counted alone."""
+    names = {source.name for source in network.sources}
+    known = {name: rows for name, rows in sources.items() if name in names}
+    alone = [operator for operator in network.operators if operator.name in totals]
+    for operator in alone:
+        if len(operator.outputs) == 1:
+            known[operator.outputs[0]] = totals[operator.name].rows_out
+    for operator in alone:
+        if len(set(operator.inputs)) == 1 and operator.inputs[0] not in known:
+            known[operator.inputs[0]] = totals[operator.name].rows_in
+    return known
+
+
+def _shared(streams: tuple[str, ...], total: float, known: Mapping[str, float]) -> dict[str, float]:
+    """Return the rows of each stream, with equal shares of what is left for those that are not known.
+
+    All are scaled to the total: a reader that is behind has taken in less than was given out.
+    """
+    unknown = sum(stream not in known for stream in streams)
+    left = max(0.0, total - sum(known.get(stream, 0.0) for stream in streams))
+    rows = [known[stream] if stream in known else left / unknown for stream in streams]
+    counted = sum(rows)
+    if counted == 0:
+        return dict.fromkeys(streams, total / len(streams) if streams else 0.0)
+    return {stream: each * total / counted for stream, each in zip(streams, rows, strict=True)}
