@@ -37,9 +37,9 @@ class Totals:
 def samples_of(network: Network, sources: Mapping[str, float], totals: Iterable[Totals]) -> tuple[Sample, ...]:
     """Return the samples of one period from sums, and from the rows that each source delivered.
 
-    A stream has as many rows as its source delivered, or as its operator gave out if it is the only output, or as
-    a reader took in that reads nothing else. What none of these tells is an equal share of what is left. Operators
-    that the network does not have are left out: they were dropped in that period.
+    A stream has as many rows as its source delivered, or as the sums of those that make or read it leave for it once
+    their other streams are known. What none of these tells is an equal share of what is left. Operators that the
+    network does not have are left out: they were dropped in that period.
     """
     found = {each.operator: each for each in totals}
     streams = _known(network, sources, found)
@@ -61,16 +61,23 @@ def samples_of(network: Network, sources: Mapping[str, float], totals: Iterable[
 
 
 def _known(network: Network, sources: Mapping[str, float], totals: Mapping[str, Totals]) -> dict[str, float]:
-    """Return the rows of the streams that somebody counted alone."""
+    """Return the rows of the streams that the sums leave no choice for."""
     names = {source.name for source in network.sources}
     known = {name: rows for name, rows in sources.items() if name in names}
-    alone = [operator for operator in network.operators if operator.name in totals]
-    for operator in alone:
-        if len(operator.outputs) == 1:
-            known[operator.outputs[0]] = totals[operator.name].rows_out
-    for operator in alone:
-        if len(set(operator.inputs)) == 1 and operator.inputs[0] not in known:
-            known[operator.inputs[0]] = totals[operator.name].rows_in
+    counted = [operator for operator in network.order if operator.name in totals]
+    # Outputs first: what an operator gave out is all there is, and a reader may be behind.
+    sums = [
+        *((operator.outputs, totals[operator.name].rows_out) for operator in counted),
+        *((tuple(dict.fromkeys(operator.inputs)), totals[operator.name].rows_in) for operator in counted),
+    ]
+    learned = True
+    while learned:
+        learned = False
+        for streams, total in sums:
+            unknown = [stream for stream in streams if stream not in known]
+            if len(unknown) == 1:
+                known[unknown[0]] = max(0.0, total - sum(known[stream] for stream in streams if stream in known))
+                learned = True
     return known
 
 

@@ -63,7 +63,7 @@ def _period_loads(period: Period, profile: Profile) -> dict[str, float]:
     for operator in profile.network.order:
         ideal = float(rows_in(operator, streams, profile.gains))  # rows per second
         sample = period.samples.get(operator.name)
-        took = {stream: 0.0 for stream in operator.inputs} | dict(sample.rows_in if sample is not None else {})
+        took = dict.fromkeys(operator.inputs, 0.0) | dict(sample.rows_in if sample is not None else {})
         seen = float(rows_in(operator, {stream: rows / period.seconds for stream, rows in took.items()}, profile.gains))
         loads[operator.name] = profile.costs[operator.name] * ideal
         shares = {stream: profile.selectivities[stream] for stream in operator.outputs}
