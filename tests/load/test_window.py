@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drover.errors import LoadError
+from drover.load.profile import Origin, settle
 from drover.load.sample import Sample, Totals, samples_of
 from drover.load.window import Window, measured
 from drover.network.build import Builder
@@ -95,6 +96,15 @@ def test_cost_and_selectivity(periods: list[list[Sample]], cost: float, selectiv
     assert behaviour.cost == pytest.approx(cost)
     assert behaviour.selectivity == pytest.approx({"o1": selectivity})
     assert measured(window).rates == {"r1": 20}
+
+
+def test_a_join_that_is_behind_is_known_at_the_rates_it_managed() -> None:
+    network = example_9()
+    sample = Sample("o5", {"o2": 10, "o4": 10}, {"o5": 20}, 0.2)
+    window = Window().push(1, 1.0, {"r1": 20, "r2": 20}, [sample])
+    found = settle(network, [(Origin.MEASURED, measured(window))])
+    assert found.stream_rates()["o5"] == pytest.approx(80)  # twice the rows on both sides, four times the results
+    assert found.loads()["o5"] == pytest.approx(0.8)
 
 
 def test_an_operator_without_rows_tells_nothing() -> None:

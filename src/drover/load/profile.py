@@ -72,13 +72,14 @@ def settle(network: Network, said: Sequence[tuple[Origin, Statistics]] = ()) -> 
     rates = _first(sources, ((origin, each.rates) for origin, each in told))
     costs = _first(operators, ((origin, each.costs) for origin, each in told))
     selectivities = _first(streams, ((origin, each.selectivities) for origin, each in told))
+    found_at = _first_told(said)
     return Profile(
         network,
         _values(rates),
         _values(costs),
         _values(selectivities),
         frozenset(name for _, each in said for name, behaviour in each.operators.items() if behaviour.varies),
-        MappingProxyType(find_gains(network, _values(rates), _values(selectivities))),
+        MappingProxyType(find_gains(network, _values(rates), _values(selectivities), found_at)),
         {
             what: MappingProxyType({name: origin for name, (origin, _) in found.items()})
             for what, found in (("rates", rates), ("costs", costs), ("selectivities", selectivities))
@@ -92,6 +93,12 @@ def _first(names: Iterable[str], told: Iterable[tuple[Origin, Mapping[str, V]]])
     for origin, values in told:
         found = {name: (origin, value) for name, value in values.items()} | found
     return {name: found[name] for name in names}
+
+
+def _first_told(said: Sequence[tuple[Origin, Statistics]]) -> dict[str, Mapping[str, float]]:
+    """Return at which rates the numbers of operators were found, by those who say so."""
+    told = [(name, each.found_at) for _, known in reversed(said) for name, each in known.operators.items()]
+    return {name: rates for name, rates in told if rates}
 
 
 def _values(found: Mapping[str, tuple[Origin, V]]) -> Mapping[str, V]:

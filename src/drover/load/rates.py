@@ -40,17 +40,24 @@ def find_rates(
     return streams
 
 
-def find_gains(network: Network, sources: Mapping[str, float], selectivities: Mapping[str, float]) -> dict[str, float]:
-    """Return, for each join, the gain that makes gain x left x right the sum of both at these rates.
+def find_gains(
+    network: Network,
+    sources: Mapping[str, float],
+    selectivities: Mapping[str, float],
+    found_at: Mapping[str, Mapping[str, float]],
+) -> dict[str, float]:
+    """Return, for each join, the gain that makes gain x left x right its rows in, where its numbers were found.
 
-    Cost and selectivity of a join are per row in, at the rates at which they were found; the length of its window is
-    part of the gain. An idle side is taken to be as fast as the other one, or to have one row per second.
+    Cost and selectivity of a join are per row in, at the rates in `found_at`, by join and input, or at those that
+    follow from the sources; the length of its window is part of the gain. An idle side is taken to be as fast as the
+    other one, or to have one row per second.
     """
     gains: dict[str, float] = {}
     streams: dict[str, Rate] = dict(sources)
     for operator in network.order:
         if isinstance(operator, Join):
-            left, right = float(streams[operator.left]), float(streams[operator.right])
+            rates = found_at.get(operator.name, streams)
+            left, right = (float(rates.get(side, 0.0)) for side in operator.inputs)
             left, right = left or right or 1.0, right or left or 1.0
             rows = left if operator.left == operator.right else left + right  # a stream with itself comes in once
             gains[operator.name] = rows / (left * right)

@@ -1,7 +1,8 @@
 """What somebody knows of a network's load: all of it, some, or nothing.
 
 Rule 1: cost is busy seconds per row in, selectivity rows out per row in, for every kind of operator; for a join they
-hold at the rates that stand beside them. Rule 2: nothing is filled in here; see `profile`.
+hold at the rates in `found_at`, or at those that follow from the sources.
+Rule 2: nothing is filled in here; see `profile`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ class Behaviour:
     cost: float | None = None  # busy seconds per row in
     selectivity: Mapping[str, float] = field(default_factory=dict)  # rows out per row in, by output stream
     varies: bool = False  # whether the selectivity is not to be relied on
+    found_at: Mapping[str, float] = field(default_factory=dict)  # rows per second of each input, where it matters
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ def measured(window: Window, *, varies_above: float | None = None) -> Statistics
             seconds[source] = seconds.get(source, 0.0) + period.seconds
             rows[source] = rows.get(source, 0.0) + count
     names = dict.fromkeys(name for period in window.periods for name in period.samples)
-    said = {name: _behaviour(tuple(window.of(name)), varies_above) for name in names}
+    said = {name: _behaviour(window, name, varies_above) for name in names}
     return Statistics(
         {source: rows[source] / seconds[source] for source in rows},
         {name: behaviour for name, behaviour in said.items() if behaviour is not None},
@@ -92,15 +92,19 @@ def _rates(window: Window, source: str) -> Iterator[float]:
     return (period.sources[source] / period.seconds for period in window.periods if source in period.sources)
 
 
-def _behaviour(samples: tuple[Sample, ...], varies_above: float | None) -> Behaviour | None:
-    """Return cost and selectivities over all samples, or None if no row came in."""
+def _behaviour(window: Window, operator: str, varies_above: float | None) -> Behaviour | None:
+    """Return cost and selectivities over all samples of an operator, or None if no row came in."""
+    samples = tuple(window.of(operator))
     rows = sum(sum(sample.rows_in.values()) for sample in samples)
     if not rows:
         return None
     outputs = dict.fromkeys(stream for sample in samples for stream in sample.rows_out)
     given = {stream: sum(sample.rows_out.get(stream, 0.0) for sample in samples) / rows for stream in outputs}
     varies = varies_above is not None and any(_varies(samples, stream, varies_above) for stream in outputs)
-    return Behaviour(sum(sample.busy for sample in samples) / rows, given, varies)
+    seconds = sum(period.seconds for period in window.periods if operator in period.samples)
+    inputs = dict.fromkeys(stream for sample in samples for stream in sample.rows_in)
+    found_at = {stream: sum(sample.rows_in.get(stream, 0.0) for sample in samples) / seconds for stream in inputs}
+    return Behaviour(sum(sample.busy for sample in samples) / rows, given, varies, found_at)
 
 
 def _varies(samples: tuple[Sample, ...], stream: str, most: float) -> bool:
