@@ -20,10 +20,15 @@ from drover.load.feasible import demand_capacity
 from drover.load.profile import Profile
 from drover.network.operators import Join
 
-FARTHEST: Final = 2.0**60  # times a rate, or rows per second: what is not reached by then is never reached
-NARROW: Final = 1e-12  # relative width at which a limit is found
-HALVINGS: Final = 200  # of the interval around a limit, at most
+# Between which of these a limit is looked for; beyond the last there is none.
+POWERS: Final = np.concatenate([[0.0], 2.0 ** np.arange(-60, 61)])
+SECTIONS: Final = (
+    32  # into which the interval is cut, all tried at once: a walk of the network costs more than cases do
+)
+CUTS: Final = 9  # of the interval, to a relative width below 1e-13
+MOST_CASES: Final = 2_000  # worked out at once, so that thousands of operators fit into memory
 NUDGE: Final = 1e-4  # relative change of a rate by which its share in a load is told; exact for a join
+SETTLED: Final = 1e-6  # relative gain below which turning ends
 ROUNDS: Final = 8  # of turning the worst mix towards the steepest growth where it ends; one will do without joins
 
 
@@ -124,7 +129,7 @@ class _Cluster:
         self.profile = profile
         self.capacity = capacity
         self.is_linear = not any(isinstance(operator, Join) for operator in profile.network.operators)
-        places = []
+        self.places: list[int] = []  # node of each operator
         for operator in profile.network.operators:
             unit = unit_of.get(operator.name, operator.name)
             if unit not in node_of:
@@ -134,15 +139,17 @@ class _Cluster:
                     f"unit {unit!r} is on node {node_of[unit]}, but there are capacities for nodes 0 to "
                     f"{len(capacity) - 1}. Give one for each node of the plan."
                 )
-            places.append(node_of[unit])
-        self.assignment = np.equal.outer(np.arange(len(capacity)), np.array(places, dtype=np.int64)).astype(float)
+            self.places.append(node_of[unit])
 
     def loads(self, rates: Floats) -> Floats:
         """Return the loads of the nodes, (n, cases), at rates of the sources, (d, cases)."""
-        sources = dict(zip(self.profile.rates, rates, strict=True))
-        found = self.profile.loads(dict(sources))
-        rows = np.array([np.broadcast_to(load, rates.shape[1:]) for load in found.values()])
-        loads: Floats = self.assignment @ rows.reshape(len(found), rates.shape[1])
+        if rates.shape[1] > MOST_CASES:
+            pieces = range(0, rates.shape[1], MOST_CASES)
+            return np.hstack([self.loads(rates[:, start : start + MOST_CASES]) for start in pieces])
+        found = self.profile.loads(dict(zip(self.profile.rates, rates, strict=True)))
+        loads = np.zeros((len(self.capacity), rates.shape[1]))
+        for node, load in zip(self.places, found.values(), strict=True):
+            loads[node] += load  # a product with a matrix of ones and zeros took longer than everything else
         return loads
 
     def reach(self, base: Floats, direction: Floats) -> tuple[Floats, list[int | None]]:
@@ -164,25 +171,28 @@ class _Cluster:
         return np.maximum(limits, 0.0)
 
     def _search(self, base: Floats, direction: Floats) -> Floats:
-        """Return the same for loads that only rise: double until one is too high, then halve the interval."""
-        low, high = np.zeros(base.shape[1]), np.ones(base.shape[1])
-        high[self._is_over(base)] = 0.0
-        while (growing := (high > 0) & (high < FARTHEST) & ~self._is_over(base + high * direction)).any():
-            low, high = np.where(growing, high, low), np.where(growing, 2 * high, high)
-        unlimited = high >= FARTHEST
-        for _ in range(HALVINGS):
-            if not (high - low > NARROW * high).any():
-                break
-            middle = (low + high) / 2
-            over = self._is_over(base + middle * direction)
-            low, high = np.where(over, low, middle), np.where(over, middle, high)
-        return np.where(unlimited, np.inf, low)
+        """Return the same for loads that only rise: cut the interval between two powers of two again and again."""
+        grid = np.broadcast_to(POWERS, (base.shape[1], len(POWERS)))
+        over = self._is_over(base, direction, grid)
+        limits = np.where(over[:, 0], 0.0, np.inf)
+        between = ~over[:, 0] & over[:, -1]
+        base, direction, grid, over = base[:, between], direction[:, between], grid[between], over[between]
+        for _ in range(CUTS):
+            first = np.argmax(over, axis=1)[:, None]
+            low, high = np.take_along_axis(grid, first - 1, axis=1), np.take_along_axis(grid, first, axis=1)
+            grid = low + (high - low) * np.linspace(0.0, 1.0, SECTIONS + 1)
+            over = self._is_over(base, direction, grid)
+            over[:, 0], over[:, -1] = False, True  # known, but for rounding
+        limits[between] = np.take_along_axis(grid, np.argmax(over, axis=1)[:, None] - 1, axis=1)[:, 0]
+        return limits
 
-    def _is_over(self, rates: Floats) -> Flags:
-        """Return, (cases,), whether some node is overloaded at rates, (d, cases)."""
+    def _is_over(self, base: Floats, direction: Floats, x: Floats) -> Flags:
+        """Return, (cases, tries), whether a node is overloaded at base + x direction; x is (cases, tries)."""
+        rates = base[:, :, None] + direction[:, :, None] * x
         with np.errstate(over="ignore", invalid="ignore"):  # joins of joins of rates beyond all bounds
-            over: Flags = np.any(_over(self.loads(rates), self.capacity), axis=0)
-        return over
+            over = _over(self.loads(rates.reshape(len(rates), -1)), self.capacity)
+        found: Flags = np.any(over, axis=0).reshape(x.shape)
+        return found
 
 
 def _over(loads: Floats, capacity: Floats) -> Flags:
@@ -207,8 +217,9 @@ def _worst_mix(cluster: _Cluster, rates: Floats, names: tuple[str, ...]) -> Mix:
         changes, nodes = cluster.reach(base, mixes * rates[:, None])
         factors = 1 + np.where(np.isfinite(changes), changes, 0.0) * mixes
         at = int(np.argmin(changes))
-        if changes[at] < best[0]:
-            best = (float(changes[at]), factors[:, at], nodes[at])
+        if not changes[at] < best[0] * (1 - SETTLED):
+            break
+        best = (float(changes[at]), factors[:, at], nodes[at])
     return Mix({name: float(factor) for name, factor in zip(names, best[1], strict=True)}, best[2])
 
 
@@ -216,11 +227,9 @@ def _shares(cluster: _Cluster, rates: Floats, factors: Floats) -> Floats:
     """Return, (d, n), what node i's load gains per relative growth of source k, at rates times column i of factors."""
     if cluster.is_linear:
         return cluster.loads(np.diag(rates)).T
-    shares = np.zeros(factors.shape)
-    for k in range(len(factors)):
-        more, less = factors.copy(), factors.copy()
-        more[k] += NUDGE
-        less[k] -= NUDGE
-        gained = cluster.loads(rates[:, None] * more) - cluster.loads(rates[:, None] * less)
-        shares[k] = np.diagonal(gained) / (2 * NUDGE)
-    return np.maximum(shares, 0.0)
+    d, n = factors.shape
+    nudges = NUDGE * np.concatenate([np.eye(d), -np.eye(d)])  # (2d, d)
+    cases = factors[:, None, :] + nudges.T[:, :, None]  # (d, 2d, n)
+    loads = cluster.loads((rates[:, None, None] * cases).reshape(d, -1)).reshape(n, 2 * d, n)
+    own = np.diagonal(loads, axis1=0, axis2=2)  # (2d, n): the load of node i at column i
+    return np.maximum((own[:d] - own[d:]) / (2 * NUDGE), 0.0)

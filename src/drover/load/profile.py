@@ -2,13 +2,14 @@
 
 Rule 1: what is said first wins: measured before given, given before what the network declares, and that before what
 is assumed. Rule 2: a profile tells of each number which of these it is.
+Rule 3: a source of which only a series is known has the mean of it as its rate.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, TypeVar
@@ -58,6 +59,20 @@ class Profile:
             for operator in self.network.operators
         }
 
+    def at(self, rates: Mapping[str, float]) -> Profile:
+        """Return the same operators with other rates of some sources, which are then given.
+
+        Unlike in `settle`, what is known of joins still holds at the old rates, and they do more at higher ones.
+        """
+        Statistics(rates)  # refuses what no rate can be
+        known = {name: rate for name, rate in rates.items() if name in self.rates}
+        origins = {**self.origins["rates"], **dict.fromkeys(known, Origin.GIVEN)}
+        return replace(
+            self,
+            rates=MappingProxyType({**self.rates, **known}),
+            origins={**self.origins, "rates": MappingProxyType(origins)},
+        )
+
     def counts(self) -> dict[str, dict[str, int]]:
         """Return how many rates, costs and selectivities are from whom."""
         return {what: {str(o): c for o, c in Counter(of.values()).items()} for what, of in self.origins.items()}
@@ -69,7 +84,7 @@ def settle(network: Network, said: Sequence[tuple[Origin, Statistics]] = ()) -> 
     sources = [source.name for source in network.sources]
     operators = [operator.name for operator in network.operators]
     streams = [stream for operator in network.operators for stream in operator.outputs]
-    rates = _first(sources, ((origin, each.rates) for origin, each in told))
+    rates = _first(sources, ((origin, {**_means(each), **each.rates}) for origin, each in told))
     costs = _first(operators, ((origin, each.costs) for origin, each in told))
     selectivities = _first(streams, ((origin, each.selectivities) for origin, each in told))
     found_at = _first_told(said)
@@ -93,6 +108,10 @@ def _first(names: Iterable[str], told: Iterable[tuple[Origin, Mapping[str, V]]])
     for origin, values in told:
         found = {name: (origin, value) for name, value in values.items()} | found
     return {name: found[name] for name in names}
+
+
+def _means(statistics: Statistics) -> dict[str, float]:
+    return {name: sum(values) / len(values) for name, values in statistics.series.items() if values}
 
 
 def _first_told(said: Sequence[tuple[Origin, Statistics]]) -> dict[str, Mapping[str, float]]:
