@@ -11,7 +11,7 @@ from scipy.spatial import ConvexHull, HalfspaceIntersection
 
 from drover.load.arrays import Floats
 from drover.load.exact import exact_ratio
-from drover.load.feasible import weights
+from drover.load.feasible import ideal_volume, weights
 from tests.strategies.loads import node_loads
 
 
@@ -31,6 +31,24 @@ def hull_ratio(weighed: Floats) -> float:
 def test_exact_ratios_agree_with_the_hull_of_the_corners(loads: tuple[Floats, Floats]) -> None:
     weighed = weights(*loads)
     assert exact_ratio(weighed) == pytest.approx(hull_ratio(weighed), rel=1e-7)
+
+
+@given(node_loads())
+@settings(max_examples=60)
+def test_volumes_in_rows_per_second_agree_with_the_hull(loads: tuple[Floats, Floats]) -> None:
+    """The volume formulas end to end: {R >= 0 : L R <= C} as it stands, against weights, ratio and ideal volume."""
+    coefficients, capacity = loads
+    _n, d = coefficients.shape
+    volume = exact_ratio(weights(coefficients, capacity)) * ideal_volume(coefficients.sum(axis=0), capacity)
+    limits = np.divide(
+        capacity[:, None], coefficients, out=np.full(coefficients.shape, np.inf), where=coefficients > 0
+    ).min(axis=0)
+    if d == 1:
+        assert volume == pytest.approx(limits[0])
+        return
+    halfspaces = np.vstack([np.c_[coefficients, -capacity], np.c_[-np.eye(d), np.zeros(d)]])
+    corners = HalfspaceIntersection(halfspaces, limits / (2 * d)).intersections
+    assert volume == pytest.approx(ConvexHull(corners).volume, rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from drover.load.feasible import (
     ideal_volume,
     plane_bound,
     plane_distance,
+    remaining_ratio,
     remaining_weights,
     weights,
 )
@@ -185,9 +186,9 @@ def test_distances_from_a_floor() -> None:
     ],
 )
 def test_the_remaining_set(weighed: list[list[float]], floor: list[float], expected: float) -> None:
-    remaining = remaining_weights(np.array(weighed, dtype=float), np.array(floor))
-    assert exact_ratio(remaining) == pytest.approx(expected)
-    assert feasible_ratio(remaining, face_points(2, 4096, seed=0)) == pytest.approx(expected, abs=1e-4)
+    array, point = np.array(weighed, dtype=float), np.array(floor)
+    assert exact_ratio(remaining_weights(array, point)) == pytest.approx(expected)
+    assert remaining_ratio(array, point, face_points(2, 4096, seed=0)) == pytest.approx(expected, abs=1e-4)
 
 
 @given(node_loads(streams=3), st.data())

@@ -61,6 +61,19 @@ def test_operators_that_were_dropped_are_left_out() -> None:
     assert samples_of(example_9(), {}, [Totals("gone", 1, 1, 1.0)]) == ()
 
 
+def test_what_an_operator_did_in_several_batches_adds_up() -> None:
+    batches = [Totals("o1", 10, 4, 0.1, 300), Totals("o2", 4, 4, 0.1), Totals("o1", 20, 6, 0.2, 200)]
+    first, _second = samples_of(example_9(), {"r1": 30}, batches)
+    assert (first.rows_in, first.rows_out, first.state_bytes) == ({"r1": 30}, {"o1": 10}, 300)
+    assert first.busy == pytest.approx(0.3)
+
+
+def test_several_samples_of_one_operator_in_a_period_are_one() -> None:
+    window = Window().push(1, 1.0, {}, [busy("o1", 10, 4, 0.1), busy("o1", 20, 6, 0.2)])
+    (sample,) = window.of("o1")
+    assert (sample.rows_in, sample.rows_out) == ({"r1": 30}, {"o1": 10})
+
+
 @given(st.lists(st.integers(0, 30), max_size=20), st.integers(1, 5))
 def test_a_window_holds_the_newest_periods_in_order(numbers: list[int], length: int) -> None:
     window = Window(length)

@@ -14,7 +14,6 @@ from drover.load.arrays import Floats
 from drover.load.files import loads as statistics_of
 from drover.load.profile import COST, RATE, SELECTIVITY, Origin, Profile, settle
 from drover.load.statistics import Statistics
-from drover.network.drawing.summary import count
 from drover.network.model import Network
 from drover.network.schema import known
 
@@ -101,10 +100,3 @@ def _origins(what: str, counts: Mapping[str, int]) -> str:
     if assumed := counts.get(Origin.ASSUMED):
         told.append(f"{assumed} assumed ({ASSUMED[what]}{', shared among the cases of a switch' * (what[0] == 's')})")
     return ", ".join(told)
-
-
-def share_assumed(profile: Profile) -> str:
-    """Return how much of a profile is assumed, in a few words."""
-    counts = profile.counts().values()
-    total = sum(sum(each.values()) for each in counts)
-    return f"{sum(each.get(Origin.ASSUMED, 0) for each in counts)} of {count(total, 'number')} assumed"

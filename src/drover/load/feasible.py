@@ -30,6 +30,7 @@ __all__ = [
     "ideal_volume",
     "plane_bound",
     "plane_distance",
+    "remaining_ratio",
     "remaining_weights",
     "weights",
 ]
@@ -187,6 +188,11 @@ def remaining_weights(weights: Floats, floor: Floats) -> Floats:
         return np.full(weights.shape, np.inf)
     remaining: Floats = np.divide(weights * height, margins, out=np.full(weights.shape, np.inf), where=margins > 0)
     return remaining
+
+
+def remaining_ratio(weights: Floats, floor: Floats, points: Floats) -> float:
+    """Return the size of the feasible set above `floor`, (d,), over that of the ideal one above it; 0 if empty."""
+    return feasible_ratio(remaining_weights(weights, floor), points)
 
 
 def _margins(weights: Floats, floor: Floats | None) -> Floats:

@@ -34,29 +34,58 @@ class Totals:
     state_bytes: int = 0
 
 
+def merged(samples: Iterable[Sample]) -> dict[str, Sample]:
+    """Return one sample per operator: rows and busy time add up, and of the state the largest counts.
+
+    An operator has several if a period spans batches, or if it ran on several nodes.
+    """
+    found: dict[str, Sample] = {}
+    for sample in samples:
+        before = found.get(sample.operator)
+        found[sample.operator] = sample if before is None else _added(before, sample)
+    return found
+
+
+def _added(one: Sample, other: Sample) -> Sample:
+    return Sample(
+        one.operator,
+        _summed(one.rows_in, other.rows_in),
+        _summed(one.rows_out, other.rows_out),
+        one.busy + other.busy,
+        max(one.state_bytes, other.state_bytes),
+    )
+
+
+def _summed(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
+    return {name: one.get(name, 0.0) + other.get(name, 0.0) for name in {**one, **other}}
+
+
 def samples_of(network: Network, sources: Mapping[str, float], totals: Iterable[Totals]) -> tuple[Sample, ...]:
     """Return the samples of one period from sums, and from the rows that each source delivered.
 
     A stream has as many rows as its source delivered, or as the sums of those that make or read it leave for it once
     their other streams are known. What none of these tells is an equal share of what is left. Operators that the
-    network does not have are left out: they were dropped in that period.
+    network does not have are left out: they were dropped in that period. Sums of one operator add up, as in `merged`.
     """
-    found = {each.operator: each for each in totals}
+    found: dict[str, Totals] = {}
+    for each in totals:
+        before = found.get(each.operator, Totals(each.operator, 0, 0, 0.0))
+        found[each.operator] = Totals(
+            each.operator,
+            before.rows_in + each.rows_in,
+            before.rows_out + each.rows_out,
+            before.busy + each.busy,
+            max(before.state_bytes, each.state_bytes),
+        )
     streams = _known(network, sources, found)
     samples = []
     for operator in network.operators:
         if operator.name not in found:
             continue
-        each = found[operator.name]
-        samples.append(
-            Sample(
-                operator.name,
-                _shared(tuple(dict.fromkeys(operator.inputs)), each.rows_in, streams),
-                _shared(operator.outputs, each.rows_out, streams),
-                each.busy,
-                each.state_bytes,
-            )
-        )
+        told = found[operator.name]
+        rows_in = _shared(tuple(dict.fromkeys(operator.inputs)), told.rows_in, streams)
+        rows_out = _shared(operator.outputs, told.rows_out, streams)
+        samples.append(Sample(operator.name, rows_in, rows_out, told.busy, told.state_bytes))
     return tuple(samples)
 
 

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from drover.errors import LoadError
-from drover.load.sample import Sample
+from drover.load.sample import Sample, merged
 from drover.load.statistics import Behaviour, Statistics
 
 PERIODS: Final = 10  # h of [Xing05]
@@ -57,7 +57,7 @@ class Window:
 
         Periods that are `length` or more before the newest drop out, however few there are between.
         """
-        told = Period(number, seconds, sources, {sample.operator: sample for sample in samples})
+        told = Period(number, seconds, sources, merged(samples))
         known = {period.number: period for period in self.periods} | {number: told}
         newest = max(known)
         return Window(self.length, tuple(known[each] for each in sorted(known) if each > newest - self.length))
