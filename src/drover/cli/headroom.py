@@ -114,7 +114,7 @@ def lines(answer: Answer) -> Iterator[str]:
     if room.worst is not None and room.worst.node is not None:
         mix = ", ".join(f"{visible(source)} {factor:.4g} times" for source, factor in room.worst.factors.items())
         yield f"worst mix: node {room.worst.node} is full at {mix}"
-    yield f"feasible set: {answer.ratio.ratio:.4f} of the ideal one{_variables(answer.model)}"
+    yield f"feasible set: {answer.ratio.ratio:.4g} of the ideal one{_variables(answer.model)}"
     yield from knowledge(answer.profile)
 
 
