@@ -108,6 +108,10 @@ class NetworkError(FaultsError):
     """A query network that breaks a rule of the model."""
 
 
+class LoadError(DroverError):
+    """Statistics, capacities or coefficients that make no load model."""
+
+
 class FileError(FaultsError):
     """A network file that cannot be read as one."""
 
