@@ -25,6 +25,11 @@ class Progress:
     late: Mapping[str, Micros] = field(default_factory=dict)
     now: Mapping[str, Micros] = field(default_factory=dict)
 
+    @property
+    def moved(self) -> bool:
+        """Whether a further batch would see another watermark, and so might close windows, even without rows."""
+        return self.now != self.late
+
     def after(self, network: Network, latest: Mapping[str, Micros]) -> Progress:
         """Return the progress after a batch whose latest event times are given, for sources that had rows."""
         now = dict(self.now)

@@ -73,6 +73,7 @@ class Driver:
     _begun: Entry | None = None  # the plan of the next batch, if that may have been begun by an earlier run
     _ending: threading.Event = field(default_factory=threading.Event)  # no further batch is to begin
     _ended: threading.Event = field(default_factory=threading.Event)  # and Spark knows
+    _news: threading.Event = field(default_factory=threading.Event)  # windows may be closed, or it is over
 
     def open(self) -> None:
         """Take the checkpoint, refuse it if it is another network's, make or check tables, and go on where it ends."""
@@ -92,6 +93,7 @@ class Driver:
                 closing = planned.closing and planned.batch == self.checkpoint.batch + 1
                 if closing or pace.begun > spark_batch(self.checkpoint):
                     self._begun = Entry(planned.batch, self.plan, closing)
+            self._tell_of_windows()
         except BaseException:
             self.close()
             raise
@@ -115,6 +117,7 @@ class Driver:
             if self._lock is not None:
                 self._lock.release()
                 self._lock = None
+        self._news.set()
 
     def replan(self, change: Callable[[Plan], Plan]) -> Plan:
         """Change the plan from the next batch on."""
@@ -147,6 +150,7 @@ class Driver:
     def finish(self) -> None:
         """Wait for the running batch to be committed, and let no further one begin."""
         self._ending.set()
+        self._news.set()
         with self._turn:
             pass
 
@@ -154,12 +158,24 @@ class Driver:
         """Free the batch that was kept from beginning; to be called when Spark has been told to stop."""
         self._ended.set()
 
+    def wait_for_windows(self) -> bool:
+        """Wait until a batch without rows would close windows; False if no more batches are to come."""
+        self._news.wait()
+        return not (self._ending.is_set() or self.failure is not None or self._lock is None)
+
+    def _tell_of_windows(self) -> None:
+        if self._progress().moved:
+            self._news.set()
+        else:
+            self._news.clear()
+
     def close_windows(self, spark: SparkSession) -> None:
-        """Run a batch without rows if the watermark has moved since the last one."""
+        """Run a batch without rows if the watermark has moved since the last one, and if batches may begin."""
         with self._turn:
+            if self._ending.is_set():
+                return
             self._demand_sound()
-            progress = self._progress()
-            if progress.now != progress.late:
+            if self._progress().moved:
                 try:
                     self._run(self._no_rows(spark), None)
                 except BaseException as error:
@@ -213,6 +229,7 @@ class Driver:
         seconds = {
             "compute": computed - started, "sinks": delivered - computed, "commit": committed - delivered,
         }  # fmt: skip
+        self._tell_of_windows()
         self.history.append(describe(batch, plan, result, seconds, notes))
         del self.history[:-KEPT]
 

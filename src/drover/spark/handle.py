@@ -91,6 +91,8 @@ class Handle:
             raise self._failed(error) from error
         if ended is False:
             return False
+        if self._driver.failure is not None and not self._stopped.is_set():  # while closing windows
+            raise self._failed(self._driver.failure)
         if self._closes and not self._stopped.is_set():
             self._closes = False
             self._close_windows()

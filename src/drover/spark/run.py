@@ -14,6 +14,7 @@ from drover.network.model import Network
 from drover.placement.plan import Plan, by_hash, round_robin, units_of
 from drover.spark.driver import Driver
 from drover.spark.handle import Handle
+from drover.spark.idle import close_when_idle
 from drover.spark.offsets import location
 from drover.spark.sinks import Function, Sink
 from drover.spark.sources import read_sources
@@ -63,7 +64,10 @@ def run(
     except BaseException:
         driver.close()
         raise
-    return Handle(spark, query, driver, closes=bool(trigger and (trigger.get("availableNow") or trigger.get("once"))))
+    drains = bool(trigger and (trigger.get("availableNow") or trigger.get("once")))
+    if not drains:
+        close_when_idle(spark, query, driver)
+    return Handle(spark, query, driver, closes=drains)
 
 
 def _plan(network: Network, plan: str | Plan, nodes: int) -> Plan:

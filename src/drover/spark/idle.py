@@ -1,0 +1,48 @@
+"""Closing windows while no rows come.
+
+Spark runs a batch without rows when the watermark has moved and no data follow, so that results do not wait for the
+next row; to Spark drover's query has no windows, so drover does it itself. Spark's own switch holds for both.
+
+Rule 1: windows close only after Spark has looked for rows and found none. Rule 2: what a closing batch does, and
+whether there is anything to close, is the driver's business.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from drover.spark.driver import Driver
+
+SWITCH: Final = "spark.sql.streaming.noDataMicroBatches.enabled"
+PAUSE: Final = 0.2  # seconds between two looks at a query that has windows to close
+
+
+def close_when_idle(spark: SparkSession, query: StreamingQuery, driver: Driver) -> None:
+    """Start a thread that closes windows whenever the query waits for rows, unless that is switched off."""
+    if (spark.conf.get(SWITCH, "true") or "").lower() == "true":
+        threading.Thread(target=_watch, args=(spark, query, driver), name="drover idle", daemon=True).start()
+
+
+def _watch(spark: SparkSession, query: StreamingQuery, driver: Driver) -> None:
+    while driver.wait_for_windows():
+        try:
+            if waits(query.status):
+                driver.close_windows(spark)
+        except Py4JError:  # Java has gone
+            return
+        except Exception:  # noqa: BLE001 - of whatever kind: the driver has kept it, and whoever waits is told
+            query.stop()
+            return
+        time.sleep(PAUSE)
+
+
+def waits(status: Mapping[str, Any]) -> bool:
+    """Say whether a query has looked for rows and found none; before its first look it is initializing."""
+    return str(status["message"]).startswith("Waiting") and not (status["isDataAvailable"] or status["isTriggerActive"])
