@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from drover.spark.reference import Reference, reference
     from drover.spark.replay import replay
     from drover.spark.run import run
+    from drover.spark.sources import streams
 
 __all__ = [
     "Builder",
@@ -41,6 +42,7 @@ __all__ = [
     "replay",
     "run",
     "sinks",
+    "streams",
     "write",
     "writes",
 ]
@@ -65,6 +67,7 @@ HOMES: Final = {
     "replay": ("spark.replay", "replay"),
     "run": ("spark.run", "run"),
     "sinks": ("spark", "sinks"),
+    "streams": ("spark.sources", "streams"),
     "write": ("network.files", "dump"),
     "writes": ("network.files", "dumps"),
 }

@@ -87,8 +87,24 @@ def test_a_network_file_is_no_run_file(tmp_path: Path) -> None:
         runs.load(tmp_path / "net.yaml")
 
 
+def test_sources_that_are_read_together(tmp_path: Path) -> None:
+    text = SOUND.replace("path: bills}", "path: bills, by: kind, value: bill}").replace(
+        "calls: {replay: csv, path: calls.csv}", "calls: {shares: bills, value: call}"
+    )
+    run = runs.load(write(tmp_path, text))
+    assert run.sources["calls"] == Input(shares="bills", value="call")
+    assert (run.sources["bills"].by, run.sources["bills"].value) == ("kind", "bill")
+
+
 CALLS = "  calls: {replay: csv, path: calls.csv}"
 BILLS = "  bills: {read: json, path: bills}"
+BOTH = f"{CALLS}\n{BILLS}"
+
+
+def shares(more: str, whom: str = "bills", carrier: str = "") -> str:
+    """An entry for `calls` that shares, and one for `bills` that carries several if `carrier` is its value."""
+    mine = f"  calls: {{shares: {whom}, {more.strip('{}')}}}"
+    return f"{mine}\n  bills: {{read: json, path: bills, by: k, value: {carrier}}}" if carrier else mine
 
 
 @pytest.mark.parametrize(
@@ -106,6 +122,13 @@ BILLS = "  bills: {read: json, path: bills}"
         pytest.param("replay: csv", "replay: csv, read: csv", "calls.read is given beside replay", id="two verbs"),
         pytest.param(", path: bills", "", "sources.bills.path is missing, but format json is in files", id="no path"),
         pytest.param("read: json", "read: rate", "bills.path is 'bills', but format rate has no", id="no place"),
+        pytest.param("bills}", "bills, by: k}", "bills.value is missing, but sources .* told apart", id="no value"),
+        pytest.param("bills}", "bills, value: v}", "bills.by is missing, but sources .* told apart", id="no by"),
+        pytest.param(CALLS, shares("value: v"), "no such source carries several.*Add by and value", id="not shared"),
+        pytest.param(CALLS, shares("value: v", "bils"), "calls.shares is 'bils', but no such", id="shares whom"),
+        pytest.param(BOTH, shares("{}", carrier="b"), "calls.value is missing, but a source that", id="shares as what"),
+        pytest.param(BOTH, shares("value: v, path: x", carrier="b"), "path is given, but bills says", id="two ways"),
+        pytest.param(BOTH, shares("value: b", carrier="b"), "bills.value is 'b', but calls has it", id="one for two"),
         pytest.param(
             "json, path: bills", "kafka, columns: {a: int}", "bills.columns is given, but format kafka has", id="kafka"
         ),

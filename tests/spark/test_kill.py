@@ -22,7 +22,7 @@ from tests.spark.runs import chaos_network, ordered_batches, read_output, write_
 
 ROOT = Path(__file__).parents[2]
 KILLS = int(os.environ.get("KILLS", "8"))
-BATCHES = max(12, 2 * KILLS)
+BATCHES = 6 * KILLS  # a victim gets through some before it is killed
 PATIENCE = 180.0  # seconds that one batch may take on a busy machine
 
 
@@ -88,7 +88,7 @@ def test_a_process_that_is_killed_again_and_again_loses_and_doubles_nothing(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     chance = random.Random(11)
-    batches = [dict(batch) for batch in ordered_batches(chaos_network(), BATCHES, 12)]
+    batches = [dict(batch) for batch in ordered_batches(chaos_network(), BATCHES, 6)]
     for number, batch in enumerate(batches):
         write_files(tmp_path, batch, number)
     killed = 0
@@ -99,10 +99,8 @@ def test_a_process_that_is_killed_again_and_again_loses_and_doubles_nothing(
             time.sleep(chance.uniform(0, 0.8))  # somewhere within a batch or two
         finally:
             victim.kill()
-        if not alive:
-            break
+        assert alive, f"all batches were done after {killed} kills"
         killed += 1
-    assert killed >= min(KILLS, 4)
     last = Victim(tmp_path)
     try:
         assert last.process.wait(PATIENCE * 2) == 0

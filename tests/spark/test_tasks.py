@@ -16,7 +16,7 @@ AS_SPARK_DOES: Callable[[object], bytes] = cloudpickle.dumps
 
 def test_every_task_of_a_worker_finds_the_same_memory() -> None:
     assignment = Assignment(0, Packed("f", b""), Schedule(1, 1, {}, {}, {}), {}, {}, "root")
-    for task in (tasks.RouterTask(assignment, {}), tasks.NodeTask(assignment, 0)):
+    for task in (tasks.RouterTask(assignment, tasks.Layout({})), tasks.NodeTask(assignment, 0)):
         arrived = pickle.loads(AS_SPARK_DOES(task))
         assert arrived == task
         assert arrived.__call__.__globals__["MEMORY"] is tasks.MEMORY

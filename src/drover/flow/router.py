@@ -6,7 +6,7 @@ Rule 1: a row that does not fit its source's schema goes to the dead letters wit
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import polars as pl
@@ -46,6 +46,16 @@ def route(network: Network, schedule: Schedule, rows: Mapping[str, pl.DataFrame]
         yield from pack(frame, source.name, schedule.routes[source.name], origin)
     if latest:
         yield Frame(0, DRIVER, LATEST, origin, 0, pickle.dumps(latest))
+
+
+def send_strays(rows: pl.DataFrame, sources: Sequence[str], by: str, origin: int) -> Iterator[Frame]:
+    """Yield the rows of a source that carries several streams, but belong to none, as dead letters.
+
+    `by` is what tells the streams apart, and the name of the column with what the rows have there.
+    """
+    if rows.height:
+        reason = pl.format(f"{by} is {{}}, which is no stream of {', '.join(sources)}", pl.col(by).fill_null("NULL"))
+        yield from _to_driver(rows.with_columns(reason.alias(REASON)), f"{DEAD}{', '.join(sources)}", origin)
 
 
 def _to_driver(frame: pl.DataFrame, port: str, origin: int) -> Iterator[Frame]:

@@ -21,7 +21,7 @@ from drover.network.files.document import Document, Fields, Node, Scalar, file_f
 from drover.network.files.gather import Gatherer
 from drover.network.files.lines import by_line, placed
 from drover.network.model import Network
-from drover.runs.check import input_faults, network_faults, output_faults, sharing_faults
+from drover.runs.check import input_faults, network_faults, output_faults, shares_faults, sharing_faults
 from drover.runs.fields import SECTIONS, SETTINGS, SINKS, SOURCE, VERSION
 from drover.runs.model import Input, Output, Run
 
@@ -126,6 +126,7 @@ def _senses(
     for name, given in sources.items():
         if given is not None:
             yield from (fault.under("sources", name) for fault in input_faults(given))
+    yield from shares_faults(sources)
     every = dict(_numbered(sinks, values["dead_letters"]))
     for path, sink in every.items():
         yield from (fault.under(*path) for fault in output_faults(sink))

@@ -6,6 +6,7 @@ Rule 1: a fault has the path of what the person must change; faults of what coul
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 
 from drover.errors import Fault, nearest, nearest_name, shorten
 from drover.network.model import Network
@@ -18,6 +19,13 @@ ONLY_REPLAYS: Mapping[str, object] = {"time": None, "speed": None, "batches": 1}
 
 def input_faults(given: Input) -> Iterator[Fault]:
     """Yield what is wrong with an entry of `sources` by itself."""
+    if given.shares is not None:
+        yield from _shared_faults(given)
+        return
+    if (given.by is None) != (given.value is None):
+        missing, there = ("by", "value") if given.by is None else ("value", "by")
+        way_out = f"Add {missing}, or leave {there} out."
+        yield Fault((missing,), "missing", "sources that are read together are told apart by a value", way_out)
     if (given.read is None) == (given.replay is None):
         found = "missing" if given.read is None else "given beside replay"
         way_out = "Write read: for a stream, or replay: for a file whose rows are to come in order of time."
@@ -31,6 +39,33 @@ def input_faults(given: Input) -> Iterator[Fault]:
     if kind in PLACELESS and given.columns:
         yield Fault(("columns",), "given", f"format {kind} has columns of its own", "Use select to make others.")
     yield from _read_faults(given) if given.read is not None else _replay_faults(given)
+
+
+def _shared_faults(given: Input) -> Iterator[Fault]:
+    if given.value is None:
+        yield Fault(("value",), "missing", "a source that shares has a value of its own", "Add value: what `by` gives.")
+    for name in (one.name for one in fields(Input) if one.name not in ("shares", "value")):
+        if getattr(given, name) != getattr(Input(), name):
+            yield Fault((name,), "given", f"{given.shares} says how its rows are read", "Leave it out.")
+
+
+def shares_faults(sources: Mapping[str, Input | None]) -> Iterator[Fault]:
+    """Yield sources that share the rows of one that does not carry several, and values that two have."""
+    taken: dict[tuple[str, str | None], str] = {}
+    for name, given in sources.items():
+        if given is None or (given.shares is None and given.by is None):
+            continue
+        leader = given.shares or name
+        found = sources.get(leader)
+        if leader not in sources or (found is not None and found.by is None):
+            carriers = [other for other, one in sources.items() if one is not None and one.by is not None]
+            way_out = f"Name one that has `by`: {known(carriers)}." if carriers else f"Add by and value to {leader}."
+            yield Fault(("sources", name, "shares"), shorten(leader), "no such source carries several", way_out)
+            continue
+        first = taken.setdefault((leader, given.value), name)
+        if first != name and given.value is not None:
+            rule = f"{first} has it too, but a row belongs to one source"
+            yield Fault(("sources", name, "value"), shorten(given.value), rule, "Give each its own.")
 
 
 def _read_faults(given: Input) -> Iterator[Fault]:
@@ -94,6 +129,8 @@ def _stranger(path: tuple[str, str], what: str, names: list[str] | tuple[str, ..
 
 def _column_faults(source: Source, given: Input) -> Iterator[Fault]:
     wanted = source.schema.types
+    if given.shares is not None:
+        return
     if given.replay is not None and given.time is None and source.time is None:
         yield Fault(("time",), "missing", "a replay needs the order of its rows", "Name a timestamp column.")
     if given.time is not None and given.time not in wanted:

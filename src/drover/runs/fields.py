@@ -116,6 +116,11 @@ SOURCE: Final = (
           NONE),
     Field("speed", SPEED, "of a replay: multiple of real time; left out, as fast as rows are taken", NONE),
     Field("batches", WHOLE, "of a replay without speed: in how many batches", Default(1)),
+    Field("by", codecs.SQL, "if it carries several sources: what tells them apart, Spark's SQL over its columns",
+          NONE),
+    Field("value", Text("a value", "east"), "of a source that is read together with others: what `by` gives for it",
+          NONE),
+    Field("shares", codecs.STREAM, "the source whose rows carry this one too; besides it there is only `value`", NONE),
 )  # fmt: skip
 SINK: Final = (
     Field("write", Choice("a kind of sink", (*WRITTEN, CONSOLE)), "format of a file per batch, or console"),

@@ -44,6 +44,9 @@ class Input:
     time: str | None = None  # of a replay: the column that orders it; None: the source's
     speed: float | None = None
     batches: int = 1
+    by: str | None = None  # what tells the streams apart that are read together, in Spark's SQL
+    value: str | None = None  # that this one has there
+    shares: str | None = None  # the source whose rows carry this one too
 
 
 @dataclass(frozen=True, slots=True)

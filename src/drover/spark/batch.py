@@ -23,7 +23,7 @@ from drover.flow.router import DEAD, LATEST
 from drover.flow.spill import fetch
 from drover.flow.worker import Assignment, Report
 from drover.network.durations import Micros
-from drover.spark.tasks import FRAME_TYPE, REPORT, ROUTED, NodeTask, Routed, RouterTask, Shape
+from drover.spark.tasks import FRAME_TYPE, REPORT, ROUTED, Layout, NodeTask, Routed, RouterTask
 
 SAID: Final = re.compile(r"^drover\.errors\.(\w+): (.*)$", re.MULTILINE)
 ADAPTIVE: Final = "spark.sql.adaptive.enabled"
@@ -42,15 +42,15 @@ class Result:
     files: frozenset[str] = frozenset()  # in which large results came; to be deleted when the sinks have them
 
 
-def run_batch(rows: DataFrame, shapes: Mapping[str, Shape], assignment: Assignment) -> Result:
+def run_batch(rows: DataFrame, layout: Layout, assignment: Assignment) -> Result:
     """Run one micro-batch on Spark."""
     schedule = assignment.schedule
-    made = rows.mapInArrow(RouterTask(assignment, shapes), FRAME_TYPE)
+    made = rows.mapInArrow(RouterTask(assignment, layout), FRAME_TYPE)
     for hop in range(schedule.hops):
         made = made.repartitionById(schedule.nodes, "node").mapInArrow(NodeTask(assignment, hop), FRAME_TYPE)
     context = rows.sparkSession.sparkContext
     context.setJobDescription(
-        f"drover batch {assignment.batch}: {len(shapes)} sources, {schedule.nodes} nodes, {schedule.hops} hops, "
+        f"drover batch {assignment.batch}: {len(layout.shapes)} sources, {schedule.nodes} nodes, {schedule.hops} hops, "
         f"{sum(map(len, schedule.runs.values()))} operators"
     )
     try:

@@ -19,6 +19,7 @@ from drover.spark.handle import Handle
 from drover.spark.replay import replay
 from drover.spark.run import run
 from drover.spark.sinks import Console, Files, Several, Sink
+from drover.spark.sources import Given, streams
 
 
 def start(
@@ -38,7 +39,11 @@ def start(
     if trigger is None and given.trigger is not None:
         trigger = {"processingTime": f"{given.trigger} microseconds"}
     letters = [_sink(output) for output in given.dead_letters]
-    frames = {source.name: _frame(spark, source, given.sources[source.name]) for source in given.network.sources}
+    frames: dict[str, Given] = {}
+    for source in given.network.sources:
+        one = given.sources[source.name]
+        if one.shares is None:
+            frames |= _read(spark, source, given)
     with readable(f"network {given.network.name!r}"):
         return run(
             given.network, frames, sinks, checkpoint=given.checkpoint, nodes=given.nodes, plan=given.plan,
@@ -51,18 +56,32 @@ def _sink(output: Output) -> Sink:
     return Console() if output.write == CONSOLE else Files(output.path or "", output.write)
 
 
-def _frame(spark: SparkSession, source: Source, given: Input) -> DataFrame:
+def _read(spark: SparkSession, source: Source, run: Run) -> Mapping[str, Given]:
+    """Return what an entry of `sources` reads, for its own source and for those that share its rows."""
+    given = run.sources[source.name]
+    sharing = [other for other in run.network.sources if run.sources[other.name].shares == source.name]
+    columns = {column.name: column for one in (source, *sharing) for column in one.columns}
+    names = list(columns)
     with readable(f"source {source.name!r}"):
-        if given.replay is None:
-            return _shaped(_load(spark.readStream.format(str(given.read)), source, given), source, given)
-        rows = _shaped(_load(spark.read.format(given.replay), source, given), source, given)
-        again = partial(replay, spark, rows, time=given.time or source.time or "")
-        return again(speed=given.speed) if given.speed is not None else again(batches=given.batches)
+        frame = _frame(spark, source, given, tuple(columns.values()))
+        if given.by is None:
+            return {source.name: frame}
+        by = given.by if given.by in names else f"`{given.by.replace('`', '``')}`"
+        return streams(frame, by, {one.name: run.sources[one.name].value for one in (source, *sharing)})
 
 
-def _load(reader: Any, source: Source, given: Input) -> DataFrame:  # Any: of streams or of batches, alike in all we use
+def _frame(spark: SparkSession, source: Source, given: Input, wanted: Sequence[Column]) -> DataFrame:
+    if given.replay is None:
+        return _shaped(_load(spark.readStream.format(str(given.read)), given, wanted), given, wanted)
+    rows = _shaped(_load(spark.read.format(given.replay), given, wanted), given, wanted)
+    again = partial(replay, spark, rows, time=given.time or source.time or "")
+    return again(speed=given.speed) if given.speed is not None else again(batches=given.batches)
+
+
+# Any: a reader of streams or of batches, alike in all we use
+def _load(reader: Any, given: Input, wanted: Sequence[Column]) -> DataFrame:
     ready = reader.options(**{option.name: option.value for option in given.options})
-    columns = given.columns or (source.columns if (given.read or given.replay) in FILES else ())
+    columns = given.columns or (wanted if (given.read or given.replay) in FILES else ())
     if columns:
         ready = ready.schema(_ddl(columns))
     frame: DataFrame = ready.load() if given.path is None else ready.load(given.path)
@@ -73,9 +92,13 @@ def _ddl(columns: Sequence[Column]) -> str:
     return ", ".join(f"`{column.name}` {spark_type(column.type)}" for column in columns)
 
 
-def _shaped(frame: DataFrame, source: Source, given: Input) -> DataFrame:
-    """Return the source's columns of the rows that are wanted."""
+def _shaped(frame: DataFrame, given: Input, wanted: Sequence[Column]) -> DataFrame:
+    """Return the wanted columns of the rows that are wanted, and what tells streams apart if no column does."""
     if given.where is not None:
         frame = frame.where(given.where)
     made = {named.name: named.expression for named in given.select}
-    return frame.select(*(F.expr(made.get(name, f"`{name}`")).alias(name) for name in source.schema.names))
+    names = [column.name for column in wanted]
+    columns = [F.expr(made.get(name, f"`{name}`")).alias(name) for name in names]
+    if given.by is not None and given.by not in names:
+        columns.append(F.expr(given.by).alias(given.by))
+    return frame.select(*columns)

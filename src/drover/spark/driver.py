@@ -212,7 +212,7 @@ class Driver:
             self.root,
             frozenset(parked),
         )
-        result = run_batch(rows, self.reading.shapes, assignment)
+        result = run_batch(rows, self.reading.layout, assignment)
         computed = time.monotonic()
         parked |= self._failures(result)
         self._deliver(result, batch, rows.sparkSession)

@@ -17,7 +17,7 @@ from drover.spark.handle import Handle
 from drover.spark.idle import close_when_idle
 from drover.spark.offsets import location
 from drover.spark.sinks import Function, Sink
-from drover.spark.sources import read_sources
+from drover.spark.sources import Given, read_sources
 
 PLANS: Final[Mapping[str, Callable[[Network, int], Plan]]] = {"round-robin": round_robin, "hash": by_hash}
 NODES: Final = 4
@@ -27,7 +27,7 @@ AnySink = Sink | Callable[[DataFrame, int], object]
 
 def run(
     network: Network,
-    sources: Mapping[str, DataFrame],
+    sources: Mapping[str, Given],
     sinks: Mapping[str, AnySink | Sequence[AnySink]],
     *,
     checkpoint: str,
@@ -40,14 +40,15 @@ def run(
 ) -> Handle:
     """Start a network and return its handle.
 
-    `sources` has a streaming DataFrame per source, `sinks` one sink or several per output: a sink of `drover.sinks`, or
-    a function of a DataFrame and a batch number, as for `foreachBatch`. `checkpoint` is a directory (path or URI) that
-    belongs to this network alone; starting again on it goes on where the last run ended. `nodes` and `plan`
-    ("round-robin", "hash", or a Plan) hold for a new checkpoint; an old one goes on with its own plan. `trigger` takes
-    the arguments of Spark's `trigger`, such as {"processingTime": "1 second"} or {"availableNow": True}. `tables` says
-    in which database each table lives: a URI (`sqlite:///path/to/file.db`, `postgresql://user@host/database`), with
-    `#name` or `#schema.name` behind it if it has another name there. A table that is left out lives in `tables.db` in
-    the checkpoint. A table that is missing is made; one that is not as declared is refused.
+    `sources` has a streaming DataFrame per source, or `drover.streams` of one that carries several; `sinks` one sink or
+    several per output: a sink of `drover.sinks`, or a function of a DataFrame and a batch number, as for
+    `foreachBatch`. `checkpoint` is a directory (path or URI) that belongs to this network alone; starting again on it
+    goes on where the last run ended. `nodes` and `plan` ("round-robin", "hash", or a Plan) hold for a new checkpoint;
+    an old one goes on with its own plan. `trigger` takes the arguments of Spark's `trigger`, such as
+    {"processingTime": "1 second"} or {"availableNow": True}. `tables` says in which database each table lives: a URI
+    (`sqlite:///path/to/file.db`, `postgresql://user@host/database`), with `#name` or `#schema.name` behind it if it has
+    another name there. A table that is left out lives in `tables.db` in the checkpoint. A table that is missing is
+    made; one that is not as declared is refused.
     """
     delivered = _sinks(network, sinks)
     reading = read_sources(network, sources)

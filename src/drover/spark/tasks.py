@@ -19,7 +19,7 @@ from pyspark import TaskContext
 from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
 
 from drover.flow.frames import DRIVER, Frame
-from drover.flow.router import route
+from drover.flow.router import route, send_strays
 from drover.flow.schedule import Place
 from drover.flow.spill import spill
 from drover.flow.state.layout import state_name
@@ -50,8 +50,27 @@ FRAME_SCHEMA: Final = pa.schema(
 )
 ROUTED_BYTES: Final = 64 << 20  # rows that the router gathers before it sends frames
 
+STRAY: Final = "drover stray"  # column with what tells streams apart, in rows that belong to none
+
 Shape = Mapping[str, str]  # column of the source -> column of the union of all sources
 Batches = Iterator[pa.RecordBatch]
+
+
+@dataclass(frozen=True, slots=True)
+class Strays:
+    """Rows of a source that carries several streams, but belong to none of them."""
+
+    sources: tuple[str, ...]
+    by: str  # what tells the streams apart, in SQL
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What is in the union of all sources: rows numbered from 0 by source; below 0 are strays, from -1 downwards."""
+
+    shapes: Mapping[str, Shape]
+    strays: tuple[Strays, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,32 +99,33 @@ class RouterTask:
     """Turns source rows into frames."""
 
     assignment: Assignment
-    shapes: Mapping[str, Shape]
+    layout: Layout
 
     def __call__(self, batches: Batches) -> Batches:
         """Yield the frames of one partition of the sources."""
         network, _ = MEMORY.shop(self.assignment.network)
-        origin = _partition()
+        partition = _partition()
         counts: Counter[str] = Counter()
         seconds = 0.0
         for number, rows in enumerate(_gathered(batches)):
-            for index, (source, shape) in enumerate(self.shapes.items()):
-                started = time.perf_counter()
-                mine = rows.filter(pl.col(SOURCE) == index).select(
-                    pl.col(column).alias(name) for name, column in shape.items()
-                )
-                # Each gathering is an origin of its own, so that serial numbers never repeat.
-                frames = list(route(network, self.assignment.schedule, {source: mine}, origin + number * 10_000))
-                counts[source] += mine.height
-                seconds += time.perf_counter() - started
-                yield from _rows(spill(frames, self.assignment.root, self._file(origin)))
+            started = time.perf_counter()
+            # Each gathering is an origin of its own, so that serial numbers never repeat.
+            origin = partition + number * 10_000
+            sources = dict(_by_source(rows, self.layout.shapes))
+            frames = list(route(network, self.assignment.schedule, sources, origin))
+            for index, strays in enumerate(self.layout.strays):
+                mine = rows.filter(pl.col(SOURCE) == -1 - index)
+                columns = _columns({name: column for name, column in strays.shape.items() if name != strays.by})
+                letters = mine.select(*columns, pl.col(STRAY).alias(strays.by))
+                frames += send_strays(letters, strays.sources, strays.by, origin)
+            counts.update({source: mine.height for source, mine in sources.items()})
+            seconds += time.perf_counter() - started
+            name = state_name(self.assignment.batch, origin, f"routed-{_attempt()}")
+            yield from _rows(spill(frames, self.assignment.root, name))
         if counts:
             routed = Routed({source: count for source, count in counts.items() if count}, seconds)
-            yield _batch([Frame(0, DRIVER, ROUTED, origin, 0, pickle.dumps(routed))])
+            yield _batch([Frame(0, DRIVER, ROUTED, partition, 0, pickle.dumps(routed))])
         MEMORY.settle()
-
-    def _file(self, origin: int) -> str:
-        return state_name(self.assignment.batch, origin, f"routed-{_attempt()}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +176,18 @@ def _gathered(batches: Batches) -> Iterator[pl.DataFrame]:
             waiting, size = [], 0
     if waiting:
         yield pl.DataFrame(pa.Table.from_batches(waiting))
+
+
+def _by_source(rows: pl.DataFrame, shapes: Mapping[str, Shape]) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield each source that has rows with them, in their order. One pass, however many sources there are."""
+    names = list(shapes)
+    for (number,), mine in rows.partition_by(SOURCE, as_dict=True, maintain_order=True).items():
+        if number >= 0:
+            yield names[number], mine.select(_columns(shapes[names[number]]))
+
+
+def _columns(shape: Shape) -> list[pl.Expr]:
+    return [pl.col(column).alias(name) for name, column in shape.items()]
 
 
 def _rows(frames: list[Frame]) -> Batches:
