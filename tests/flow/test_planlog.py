@@ -11,7 +11,7 @@ from drover.placement.plan import Plan
 
 LOCAL = LocalFileSystem()
 FIRST = Entry(0, Plan(1, 2, {"u": 0, "v": 1}))
-SECOND = Entry(5, Plan(2, 2, {"u": 1, "v": 1}), closing=True)
+SECOND = Entry(5, Plan(2, 2, {"u": 1, "v": 1}), closing=True, resumed=("f", "g"))
 
 
 def test_a_batch_finds_the_last_plan_written_for_it_or_before_it(tmp_path: Path) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -19,6 +21,7 @@ from tests import user_functions
 from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows, expected_streams
 from tests.spark.conftest import Worlds
+from tests.spark.crashes import POINTS, dying, raise_crash
 from tests.spark.runs import chaos_network
 
 
@@ -58,6 +61,61 @@ def test_a_failing_function_parks_its_operator_and_nothing_else(
     for stream, rows in expected_streams(spark, chaos_network(), dict(enumerate(batches))).items():
         assert_same_rows(world.output(stream), rows)
     assert world.output("fragile").height == sum(rows.height for rows in batches[0].values())
+
+
+def test_a_parked_operator_can_be_resumed(worlds: Worlds, ordered: list[Batch]) -> None:
+    world = worlds(with_fragile_function())
+    batches = [with_tags(ordered[0]), without_tags(ordered[1]), with_tags(ordered[2])]
+    world.add(batches[:2])
+    handle = world.start(trigger={"processingTime": "0 seconds"})
+    with pytest.raises(DroverError, match=r"'windows' is not parked\. Parked: (none|fragile)"):
+        handle.resume("windows")
+    handle.processAllAvailable()
+    assert handle.parked == {"fragile": "ValueError: a tag is missing"}
+    handle.resume("fragile")
+    world.add(batches[2:])
+    handle.processAllAvailable()
+    assert handle.parked == {}
+    taken = (batches[0], batches[2])
+    assert world.output("fragile").height == sum(rows.height for batch in taken for rows in batch.values())
+
+
+def test_a_batch_that_resumed_an_operator_does_so_again_after_a_crash(worlds: Worlds, ordered: list[Batch]) -> None:
+    world = worlds(with_fragile_function())
+    batches = [with_tags(ordered[0]), without_tags(ordered[1]), with_tags(ordered[2])]
+    world.add(batches[:2])
+    world.drain()
+    with dying(POINTS["after the sinks"], [1], raise_crash):
+        handle = world.start(trigger={"processingTime": "0 seconds"})
+        handle.resume("fragile")
+        world.add(batches[2:])
+        with pytest.raises(DroverError, match="CrashError"):
+            handle.awaitTermination(120)
+        handle.stop()
+    (before,) = sorted((world.folder / "out" / "fragile").glob("*.parquet"))[1:]
+    rows = pl.read_parquet(before)
+    assert world.drain().parked == {}
+    assert pl.read_parquet(before).equals(rows)
+
+
+def test_listeners_hear_of_every_batch_and_cannot_harm_it(worlds: Worlds, ordered: list[Batch]) -> None:
+    world = worlds(chaos_network())
+    world.add(ordered[:3])
+    heard: list[int] = []
+
+    def fail(figures: Mapping[str, Any]) -> None:
+        raise ValueError(f"no more after {figures['batch']}")
+
+    handle = world.start()
+    handle.listen(fail)
+    handle.listen(lambda figures: heard.append(figures["batch"]))
+    assert handle.awaitTermination(120)
+    assert heard == [entry["batch"] for entry in handle.recentProgress][-len(heard) :]
+    assert len(heard) >= 2  # it may have missed the first
+    edges = [edge for sample in handle.recentProgress[0]["samples"] for edge in sample["edges"]]
+    routed = handle.recentProgress[0]["routed"]
+    assert {edge["stream"] for edge in routed} == {"a", "b"}
+    assert all(edge["frames"] > 0 and edge["bytes"] > 0 for edge in (*routed, *edges))
 
 
 def test_a_failing_function_stops_the_run_if_that_is_wished(

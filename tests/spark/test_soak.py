@@ -83,7 +83,7 @@ def ticking(spark: SparkSession, seed: int) -> DataFrame:
 def observe(handle: Handle, network: Network, checkpoint: Path) -> list[Look]:
     looks: list[Look] = []
     units = units_of(network)
-    seen, deadline = 0, time.monotonic() + PATIENCE
+    seen, deadline = 0, time.monotonic() + EVERY * PATIENCE
     while seen < BATCHES:
         progress: list[dict[str, Any]] = handle.recentProgress
         batch = progress[-1]["batch"] if progress else 0

@@ -67,6 +67,25 @@ def pack(
             yield Frame(node, hop, port, origin, serial, payload)
 
 
+class Edge(NamedTuple):
+    """What was sent of a stream to a node within a batch: nothing, where its maker and its readers share a node."""
+
+    stream: str
+    node: int
+    frames: int
+    bytes: int
+
+
+def edges(frames: Iterable[Frame]) -> tuple[Edge, ...]:
+    """Return what the frames carry between nodes; what goes to the driver is no edge of the network."""
+    found: dict[tuple[str, int], tuple[int, int]] = {}
+    for frame in frames:
+        if frame.hop != DRIVER:
+            count, size = found.get((frame.port, frame.node), (0, 0))
+            found[frame.port, frame.node] = (count + 1, size + len(frame.payload))
+    return tuple(Edge(*key, *sums) for key, sums in sorted(found.items()))
+
+
 def unpack(frames: Iterable[Frame], *, rechunk: bool = True) -> dict[str, pl.DataFrame]:
     """Return the rows of each stream, in the order of origin and serial number; in one piece each if `rechunk`."""
     ordered = sorted(frames, key=lambda frame: (frame.port, frame.origin, frame.serial))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from drover.flow.frames import Frame, pack, unpack
+from drover.flow.frames import Edge, Frame, edges, pack, unpack
 from drover.flow.operators import Clock, Runner, UnitState
 from drover.flow.schedule import Place, Schedule
 from drover.network.model import Network
@@ -33,8 +33,7 @@ class Sample:
     rows_out: int
     busy: float  # CPU seconds
     state_bytes: int
-    shipped_frames: int
-    shipped_bytes: int
+    edges: tuple[Edge, ...]  # what it sent to other places
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +133,7 @@ def _run_one(
             sum(frame.height for frame in made.values()),
             cpu() - started,
             state.bytes(),
-            len(shipped),
-            sum(len(frame.payload) for frame in shipped),
+            edges(shipped),
         )
     )
     return made

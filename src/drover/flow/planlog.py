@@ -1,6 +1,6 @@
 """The plan log: which plan is for which batch, written before the batch that uses it.
 
-Rule 1: a batch that is run again finds the plan of its first run, and whether it was one without rows.
+Rule 1: a batch that is run again finds the plan of its first run, and all else that was decided before it.
 Rule 2: an entry is one file, complete or absent, and can tell that it is whole.
 """
 
@@ -24,11 +24,16 @@ NAME: Final = re.compile(r"(\d{12})\.json")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A plan that is used from `batch` on; `closing` says that `batch` itself has no rows and only closes windows."""
+    """A plan that is used from `batch` on.
+
+    Of `batch` itself it says besides whether it has no rows and only closes windows, and which operators, parked until
+    then, run again.
+    """
 
     batch: int
     plan: Plan
     closing: bool = False
+    resumed: tuple[str, ...] = ()
 
 
 def plan_path(root: str, batch: int) -> str:
@@ -39,7 +44,10 @@ def plan_path(root: str, batch: int) -> str:
 def write_plan(fs: FileSystem, root: str, entry: Entry) -> None:
     """Make the entry's plan the one that is used from its batch on."""
     plan = entry.plan
-    body = {"number": plan.number, "nodes": plan.nodes, "node_of": dict(plan.node_of), "closing": entry.closing}
+    body = {
+        "number": plan.number, "nodes": plan.nodes, "node_of": dict(plan.node_of), "closing": entry.closing,
+        "resumed": list(entry.resumed),
+    }  # fmt: skip
     data, _ = seal({"format": FORMAT, "batch": entry.batch, **body})
     write_whole(fs, plan_path(root, entry.batch), [data])
 
@@ -52,7 +60,8 @@ def read_plan(fs: FileSystem, root: str, batch: int) -> Entry | None:
     path = plan_path(root, written)
     body, _ = unseal(path, read_whole(fs, path), written)
     try:
-        return Entry(written, Plan(body["number"], body["nodes"], body["node_of"]), body["closing"])
+        plan = Plan(body["number"], body["nodes"], body["node_of"])
+        return Entry(written, plan, body["closing"], tuple(body.get("resumed", ())))
     except (KeyError, TypeError, DroverError) as error:
         raise StateError(path, "a plan", str(error), RESTORE) from error
 

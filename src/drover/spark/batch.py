@@ -38,7 +38,6 @@ class Result:
     latest: Mapping[str, Micros]
     reports: tuple[Report, ...]
     routed: tuple[Routed, ...] = ()
-    shipped_bytes: int = 0
     files: frozenset[str] = frozenset()  # in which large results came; to be deleted when the sinks have them
 
 
@@ -100,6 +99,5 @@ def gather(frames: list[Frame], files: frozenset[str]) -> Result:
         latest,
         tuple(sorted(reports, key=lambda report: report.place)),
         tuple(pickle.loads(frame.payload) for frame in frames if frame.port == ROUTED),
-        sum(len(frame.payload) for frame in frames),
         files,
     )

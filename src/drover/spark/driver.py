@@ -10,37 +10,37 @@ Rule 3: after a failure nothing more is run: sinks may have rows under a number 
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import polars as pl
 from pyspark.sql import DataFrame, SparkSession
 
-from drover.errors import DroverError, StateError
+from drover.errors import DroverError
 from drover.flow.operators import PENDING, settle
-from drover.flow.planlog import Entry, plan_path, read_plan, sweep_plans, write_plan
 from drover.flow.schedule import make_schedule
 from drover.flow.spill import discard
 from drover.flow.state.commits import Checkpoint, commit, latest
 from drover.flow.state.documents import Commit
 from drover.flow.state.lock import Holder, Lock, hold
 from drover.flow.state.retention import KEEP, sweep
-from drover.flow.state.storage import RESTORE, open_root
+from drover.flow.state.storage import open_root
 from drover.flow.tables import Address, prepare_tables
 from drover.flow.watermarks import Progress, clocks
 from drover.flow.worker import Assignment, load_state, pack_network
 from drover.network.model import Network
 from drover.network.operators import Operator
-from drover.placement.plan import Plan
 from drover.spark.batch import Result, run_batch
 from drover.spark.changes import check_network
 from drover.spark.letters import letters
 from drover.spark.offsets import check_follows, read_pace, spark_batch
+from drover.spark.planner import Planner
 from drover.spark.progress import describe
 from drover.spark.sinks import Sink
 from drover.spark.sources import Reading
@@ -51,6 +51,9 @@ SWEEP_EVERY: Final = 20  # batches
 INTERRUPTED: Final = "py4j.protocol.Py4JJavaError: An error occurred while calling: java.lang.InterruptedException"
 KEPT: Final = 100  # batches in the history
 
+Listener = Callable[[Mapping[str, Any]], object]  # Any: JSON, as in the history
+log = logging.getLogger(__name__)
+
 
 @dataclass(slots=True)
 class Driver:
@@ -60,7 +63,7 @@ class Driver:
     reading: Reading
     sinks: Mapping[str, Sequence[Sink]]
     root: str
-    plan: Plan  # wanted from the next batch on
+    planner: Planner
     stop_on_failure: bool = False
     dead_letters: Sink | None = None
     tables: Mapping[str, Address] = field(default_factory=dict, repr=False)  # of every table that operators use
@@ -69,8 +72,7 @@ class Driver:
     failure: BaseException | None = None  # what stopped it
     _lock: Lock | None = None
     _turn: threading.RLock = field(default_factory=threading.RLock)  # held while a batch runs
-    _planning: threading.Lock = field(default_factory=threading.Lock)  # held while `plan` is read or changed
-    _begun: Entry | None = None  # the plan of the next batch, if that may have been begun by an earlier run
+    _listeners: list[Listener] = field(default_factory=list)
     _ending: threading.Event = field(default_factory=threading.Event)  # no further batch is to begin
     _ended: threading.Event = field(default_factory=threading.Event)  # and Spark knows
     _news: threading.Event = field(default_factory=threading.Event)  # windows may be closed, or it is over
@@ -83,33 +85,18 @@ class Driver:
         try:
             self.checkpoint = latest(fs, path)
             pace = read_pace(fs, path, self.checkpoint)
-            planned = self._planned(read_plan(fs, path, self.checkpoint.batch + 1))
+            planned = self.planner.recover(self.checkpoint)
             # After the others, because it notes the new form of a network: a run that is refused must leave no trace.
             check_network(fs, path, self.network, begun=self.checkpoint.batch >= 0)
             prepare_tables(self.network, self.tables)
             self._settle({operator.name for operator in self.network.operators})  # if the last run died before it did
             if planned is not None:
-                self.plan = self._adopt(planned.plan)
-                closing = planned.closing and planned.batch == self.checkpoint.batch + 1
-                if closing or pace.begun > spark_batch(self.checkpoint):
-                    self._begun = Entry(planned.batch, self.plan, closing)
+                begun = pace.begun > spark_batch(self.checkpoint)
+                self.planner.adopt(planned, self.checkpoint.batch + 1, begun=begun)
             self._tell_of_windows()
         except BaseException:
             self.close()
             raise
-
-    def _planned(self, entry: Entry | None) -> Entry | None:
-        """Return the entry, if it is the one that the last batch used or a later one."""
-        used = self.checkpoint.notes.get("planned")
-        if used is not None and (entry is None or entry.batch < used):
-            path = plan_path(open_root(self.root)[1], used)
-            raise StateError(path, f"plan {self.checkpoint.notes['plan']}", "none", RESTORE)
-        return entry
-
-    def _adopt(self, planned: Plan) -> Plan:
-        """Return the plan of an earlier run, with nodes for units that are new, without those that are gone."""
-        node_of = {unit: planned.node_of.get(unit, node % planned.nodes) for unit, node in self.plan.node_of.items()}
-        return planned if node_of == planned.node_of else Plan(planned.number + 1, planned.nodes, node_of)
 
     def close(self) -> None:
         """Let go of the checkpoint, once the batch that is running has ended."""
@@ -119,11 +106,21 @@ class Driver:
                 self._lock = None
         self._news.set()
 
-    def replan(self, change: Callable[[Plan], Plan]) -> Plan:
-        """Change the plan from the next batch on."""
-        with self._planning:
-            self.plan = change(self.plan)
-            return self.plan
+    @property
+    def parked(self) -> dict[str, str]:
+        """Operators that failed and are not run, with the reason."""
+        return dict(self.checkpoint.notes.get("parked", {}))
+
+    def resume(self, operator: str) -> None:
+        """Run a parked operator again from the next batch on."""
+        if operator not in self.parked:
+            known = ", ".join(self.parked) or "none"
+            raise DroverError(f"operator {operator!r} is not parked. Parked: {known}.")
+        self.planner.resume(operator)
+
+    def listen(self, listener: Listener) -> None:
+        """Call a function with the figures of every batch, once it is committed."""
+        self._listeners.append(listener)
 
     def process(self, rows: DataFrame, batch: int) -> None:
         """Run one of Spark's micro-batches; one that is in the state already is not run again."""
@@ -139,7 +136,9 @@ class Driver:
         self._demand_sound()
         try:
             check_follows(open_root(self.root)[1], self.checkpoint, batch)
-            if self._begun is not None and self._begun.closing:  # an earlier run had begun to close windows
+            if (
+                self.planner.begun is not None and self.planner.begun.closing
+            ):  # an earlier run had begun to close windows
                 self._run(self._no_rows(rows.sparkSession), None)
             if batch > spark_batch(self.checkpoint):
                 self._run(rows, batch)
@@ -199,10 +198,11 @@ class Driver:
         """Run a batch: one of Spark's, or (None) one without rows."""
         started = time.monotonic()
         batch = self.checkpoint.batch + 1
-        entry = self._plan_for(batch, closing=of_spark is None)
+        entry = self.planner.entry_for(batch, closing=of_spark is None)
         plan = entry.plan
         progress = self._progress()
-        parked: dict[str, str] = dict(self.checkpoint.notes.get("parked", {}))
+        resumed = entry.resumed if entry.batch == batch else ()
+        parked = {name: reason for name, reason in self.parked.items() if name not in resumed}
         assignment = Assignment(
             batch,
             pack_network(self.network, self.tables),
@@ -230,25 +230,17 @@ class Driver:
             "compute": computed - started, "sinks": delivered - computed, "commit": committed - delivered,
         }  # fmt: skip
         self._tell_of_windows()
-        self.history.append(describe(batch, plan, result, seconds, notes))
-        del self.history[:-KEPT]
+        self._tell(describe(batch, plan, result, seconds, notes))
 
-    def _plan_for(self, batch: int, *, closing: bool) -> Entry:
-        """Return the plan of a batch, written before it is used."""
-        fs, path = open_root(self.root)
-        with self._planning:
-            begun, self._begun = self._begun, None
-            written = read_plan(fs, path, batch)
-            plan = self.plan if begun is None else begun.plan
-            if written is not None and plan != written.plan and plan.number <= written.plan.number:
-                plan = replace(plan, number=written.plan.number + 1)
-            if begun is None:
-                self.plan = plan
-            if written is not None and plan == written.plan and closing <= (written.closing and written.batch == batch):
-                return written
-            entry = Entry(batch, plan, closing)
-            write_plan(fs, path, entry)
-            return entry
+    def _tell(self, figures: dict[str, Any]) -> None:  # Any: JSON
+        self.history.append(figures)
+        del self.history[:-KEPT]
+        for listener in list(self._listeners):
+            try:
+                listener(figures)
+            except Exception:
+                self._listeners.remove(listener)
+                log.exception("a listener failed in batch %s and is not called again", figures["batch"])
 
     def _failures(self, result: Result) -> dict[str, str]:
         failed = {failure.operator: failure.reason for report in result.reports for failure in report.failures}
@@ -272,7 +264,7 @@ class Driver:
         self.checkpoint = commit(fs, path, self.checkpoint, entry)
         if batch % SWEEP_EVERY == 0:
             sweep(fs, path)
-            sweep_plans(fs, path, batch - KEEP)
+            self.planner.sweep(batch - KEEP)
 
     def _settle(self, operators: Collection[str]) -> None:
         """Write into tables what these operators left in the last commit."""

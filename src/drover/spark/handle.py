@@ -13,7 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from drover.errors import DroverError
 from drover.placement.plan import Plan
-from drover.spark.driver import Driver
+from drover.spark.driver import Driver, Listener
 from drover.spark.failures import clear
 
 
@@ -62,15 +62,31 @@ class Handle:
     @property
     def plan(self) -> Plan:
         """The plan from the next batch on."""
-        return self._driver.plan
+        return self._driver.planner.plan
 
     def move(self, unit: str, node: int) -> Plan:
         """Move a unit to a node, with its state, from the next batch on."""
-        return self._driver.replan(lambda plan: plan.move(unit, node))
+        return self._driver.planner.replan(lambda plan: plan.move(unit, node))
 
     def scale(self, nodes: int) -> Plan:
         """Go on with another number of nodes from the next batch on."""
-        return self._driver.replan(lambda plan: plan.scale(nodes))
+        return self._driver.planner.replan(lambda plan: plan.scale(nodes))
+
+    @property
+    def parked(self) -> dict[str, str]:
+        """Operators that failed and are not run any more, with the reason."""
+        return self._driver.parked
+
+    def resume(self, operator: str) -> None:
+        """Run a parked operator again from the next batch on, with the state it had before it failed."""
+        self._driver.resume(operator)
+
+    def listen(self, listener: Listener) -> None:
+        """Call a function with drover's figures of every batch, once it is committed, in the thread of the batch.
+
+        A function that raises is not called again; the batch goes on.
+        """
+        self._driver.listen(listener)
 
     def processAllAvailable(self) -> None:  # noqa: N802 - Spark's name
         """Wait until all rows that are there now are processed, and close the windows they allow to close."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from drover.flow.node import Sample
 from drover.placement.plan import Plan
 from drover.spark.batch import Result
 
@@ -21,6 +22,11 @@ def describe(
     rows_in: Counter[str] = Counter()
     for routed in result.routed:
         rows_in.update(routed.rows)
+    sent: dict[tuple[str, int], Counter[str]] = {}  # of sources, by stream and node
+    for routed in result.routed:
+        for edge in routed.edges:
+            sums = sent.setdefault((edge.stream, edge.node), Counter())
+            sums.update({"frames": edge.frames, "bytes": edge.bytes})
     busy = [0.0] * plan.nodes
     slowest: dict[int, float] = {}  # node task per hop
     for report in result.reports:
@@ -39,10 +45,15 @@ def describe(
         "hops": 1 + max(slowest, default=0),
         "seconds": {name: round(value, 4) for name, value in measured.items()},
         "rowsIn": dict(rows_in),
+        "routed": [{"stream": stream, "node": node, **sums} for (stream, node), sums in sorted(sent.items())],
         "rows": {stream: rows.height for stream, rows in result.rows.items()},
         "deadLetters": {source: rows.height for source, rows in result.dead.items()},
         "watermarks": dict(notes["now"]),
         "parked": dict(notes["parked"]),
         "busy": [round(value, 4) for value in busy],
-        "samples": [asdict(sample) for report in result.reports for sample in report.samples],
+        "samples": [_sample(sample) for report in result.reports for sample in report.samples],
     }
+
+
+def _sample(sample: Sample) -> dict[str, Any]:  # Any: JSON
+    return {**asdict(sample), "edges": [edge._asdict() for edge in sample.edges]}

@@ -16,6 +16,7 @@ from drover.spark.driver import Driver
 from drover.spark.handle import Handle
 from drover.spark.idle import close_when_idle
 from drover.spark.offsets import location
+from drover.spark.planner import Planner
 from drover.spark.sinks import Function, Sink
 from drover.spark.sources import Given, read_sources
 
@@ -54,7 +55,7 @@ def run(
     reading = read_sources(network, sources)
     spark = reading.frame.sparkSession
     driver = Driver(
-        network, reading, delivered, checkpoint, _plan(network, plan, nodes), stop_on_failure,
+        network, reading, delivered, checkpoint, Planner(checkpoint, _plan(network, plan, nodes)), stop_on_failure,
         None if dead_letters is None else _sink(dead_letters), _addresses(network, tables or {}, checkpoint),
     )  # fmt: skip
     driver.open()

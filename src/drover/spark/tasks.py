@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
 
-from drover.flow.frames import DRIVER, Frame
+from drover.flow.frames import DRIVER, Edge, Frame, edges
 from drover.flow.router import route, send_strays
 from drover.flow.schedule import Place
 from drover.flow.spill import spill
@@ -75,9 +75,10 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """What a router task tells the driver: rows by source, and how long it worked on them by the clock on the wall."""
+    """What a router task tells the driver: rows by source, what it sent, and how long it worked by the clock."""
 
     rows: Mapping[str, int]
+    edges: tuple[Edge, ...]
     seconds: float
 
 
@@ -106,6 +107,7 @@ class RouterTask:
         network, _ = MEMORY.shop(self.assignment.network)
         partition = _partition()
         counts: Counter[str] = Counter()
+        sent: list[Edge] = []
         seconds = 0.0
         for number, rows in enumerate(_gathered(batches)):
             started = time.perf_counter()
@@ -119,11 +121,12 @@ class RouterTask:
                 letters = mine.select(*columns, pl.col(STRAY).alias(strays.by))
                 frames += send_strays(letters, strays.sources, strays.by, origin)
             counts.update({source: mine.height for source, mine in sources.items()})
+            sent += edges(frames)
             seconds += time.perf_counter() - started
             name = state_name(self.assignment.batch, origin, f"routed-{_attempt()}")
             yield from _rows(spill(frames, self.assignment.root, name))
         if counts:
-            routed = Routed({source: count for source, count in counts.items() if count}, seconds)
+            routed = Routed(dict(counts), tuple(sent), seconds)
             yield _batch([Frame(0, DRIVER, ROUTED, partition, 0, pickle.dumps(routed))])
         MEMORY.settle()
 

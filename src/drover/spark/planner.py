@@ -1,0 +1,97 @@
+"""The plan from the next batch on, and what a batch was begun with.
+
+Rule 1: whatever decides what a batch gives is written to the plan log before the batch, so that a batch that is run
+again is run as before. Rule 2: a batch that an earlier run may have begun is repeated as it was; wishes wait for the
+one after it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from drover.errors import StateError
+from drover.flow.planlog import Entry, plan_path, read_plan, sweep_plans, write_plan
+from drover.flow.state.commits import Checkpoint
+from drover.flow.state.storage import RESTORE, open_root
+from drover.placement.plan import Plan
+
+
+@dataclass(slots=True)
+class Planner:
+    """Keeps the wanted plan of one checkpoint, and its log."""
+
+    root: str
+    plan: Plan  # wanted from the next batch on
+    begun: Entry | None = None  # what the next batch was begun with, if an earlier run may have begun it
+    _resumed: set[str] = field(default_factory=set)  # parked operators that are to run again from the next batch on
+    _turn: threading.Lock = field(default_factory=threading.Lock)  # held while wishes are read or changed
+
+    def recover(self, checkpoint: Checkpoint) -> Entry | None:
+        """Return the entry for the batch after the checkpoint's; StateError if that of the last batch is gone."""
+        fs, path = open_root(self.root)
+        entry = read_plan(fs, path, checkpoint.batch + 1)
+        used = checkpoint.notes.get("planned")
+        if used is not None and (entry is None or entry.batch < used):
+            raise StateError(plan_path(path, used), f"plan {checkpoint.notes['plan']}", "none", RESTORE)
+        return entry
+
+    def adopt(self, entry: Entry, batch: int, *, begun: bool) -> None:
+        """Go on with the plan of an earlier run, which may have begun `batch`."""
+        self.plan = _fitted(entry.plan, self.plan)
+        closing = entry.closing and entry.batch == batch
+        if closing or begun:
+            self.begun = replace(entry, plan=self.plan, closing=closing)
+
+    def replan(self, change: Callable[[Plan], Plan]) -> Plan:
+        """Change the plan from the next batch on."""
+        with self._turn:
+            self.plan = change(self.plan)
+            return self.plan
+
+    def resume(self, operator: str) -> None:
+        """Run a parked operator again from the next batch on."""
+        with self._turn:
+            self._resumed.add(operator)
+
+    def entry_for(self, batch: int, *, closing: bool) -> Entry:
+        """Return what a batch is run with, written before it is used."""
+        fs, path = open_root(self.root)
+        with self._turn:
+            begun, self.begun = self.begun, None
+            written = read_plan(fs, path, batch)
+            plan, resumed = self._wishes() if begun is None else (begun.plan, set[str]())
+            if written is not None and plan != written.plan and plan.number <= written.plan.number:
+                plan = replace(plan, number=written.plan.number + 1)
+            if begun is None:
+                self.plan = plan
+            if written is not None and written.batch == batch:
+                resumed |= set(written.resumed)
+            wanted = Entry(batch, plan, closing, tuple(sorted(resumed)))
+            if written is not None and _says(written, wanted):
+                return written
+            write_plan(fs, path, wanted)
+            return wanted
+
+    def _wishes(self) -> tuple[Plan, set[str]]:
+        resumed, self._resumed = self._resumed, set()
+        return self.plan, resumed
+
+    def sweep(self, oldest: int) -> None:
+        """Delete the plans that no batch from `oldest` on uses."""
+        fs, path = open_root(self.root)
+        sweep_plans(fs, path, oldest)
+
+
+def _fitted(planned: Plan, wanted: Plan) -> Plan:
+    """Return the plan of an earlier run, with nodes for units that are new, without those that are gone."""
+    node_of = {unit: planned.node_of.get(unit, node % planned.nodes) for unit, node in wanted.node_of.items()}
+    return planned if node_of == planned.node_of else Plan(planned.number + 1, planned.nodes, node_of)
+
+
+def _says(written: Entry, wanted: Entry) -> bool:
+    """Say whether the entry that holds for a batch already says all that is wanted of it."""
+    mine = written.batch == wanted.batch
+    closing, resumed = (written.closing, written.resumed) if mine else (False, ())
+    return written.plan == wanted.plan and wanted.closing <= closing and wanted.resumed == resumed
