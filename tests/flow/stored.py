@@ -22,6 +22,7 @@ from drover.flow.schedule import Place, make_schedule
 from drover.flow.state.commits import Checkpoint, commit, latest
 from drover.flow.state.documents import Commit
 from drover.flow.state.retention import sweep
+from drover.flow.state.segments import Key
 from drover.flow.watermarks import Progress, clocks
 from drover.flow.worker import Assignment, Memory, Report, pack_network, run_worker
 from drover.network.durations import Micros
@@ -95,6 +96,7 @@ class StoredHarness:
             clocks(self.network, self._progress()),
             pickle.loads(pickle.dumps({unit: dict(parts) for unit, parts in self.checkpoint.version.units.items()})),
             str(self.root),
+            rewritten=self._rewritten(),
         )
         frames = [
             frame
@@ -119,6 +121,12 @@ class StoredHarness:
             if frame.port == LATEST:
                 seen |= {name: max(at, seen.get(name, at)) for name, at in pickle.loads(frame.payload).items()}
         return Computed(unpack(frame for frame in frames if frame.port != LATEST), seen, reports)
+
+    def _rewritten(self) -> frozenset[Key]:
+        """Some parts are written anew, as when they pin too many files."""
+        if not self._goes_wrong():
+            return frozenset()
+        return frozenset(segment.key for segment in self.checkpoint.version.segments() if self.rng.random() < 0.5)
 
     def _partitions(self, batch: Batch) -> list[Batch]:
         """Return the rows as two source partitions, cut where the batch number says."""

@@ -2,9 +2,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 from numpy.random import default_rng
 
-from drover.flow.worker import IDLE
+from drover.flow.operators import UnitState
+from drover.flow.state.segments import Segment
+from drover.flow.state.versions import PartState
+from drover.flow.worker import IDLE, deltas_of
 from drover.network.generate import rows
 from drover.placement.plan import Plan, units_of
 from tests.flow.stored import WORKERS, StoredHarness
@@ -25,3 +29,25 @@ def test_a_worker_forgets_the_state_of_operators_that_moved_away(tmp_path: Path)
             assert {name for _, name in harness.workers[0].states} == stateful
     assert not harness.workers[0].states
     assert {name for _, name in harness.workers[1].states} == stateful
+
+
+def test_parts_that_pin_old_files_are_written_anew_whether_they_changed_or_not() -> None:
+    def saved(newest: int | None) -> PartState:
+        return PartState((Segment("u", "p", "f", 0, 1, 0, 1, newest, replace=False),))
+
+    rows, more = pl.DataFrame({"t": [1, 2], "x": [3, 4]}), pl.DataFrame({"t": [5], "x": [6]})
+    texts = pl.DataFrame({"s": ["a"]})
+    state = UnitState({"quiet": rows, "grows": rows, "whole": texts, "left": rows})
+    state.begin()
+    state.append("grows", more)
+    state.append("left", more)
+    before = {"quiet": saved(2), "grows": saved(2), "whole": saved(None), "left": saved(2)}
+    rewritten = frozenset({("u", "quiet"), ("u", "grows"), ("u", "whole"), ("other", "left")})
+    found = {delta.part: delta for delta in deltas_of("u", state, before, rewritten)}
+    assert {part: (delta.table.num_rows, delta.replace, delta.newest) for part, delta in found.items()} == {
+        "quiet": (2, True, 2),
+        "grows": (3, True, 5),
+        "whole": (1, True, None),
+        "left": (1, False, 5),
+    }
+    assert [delta.part for delta in deltas_of("u", state, before)] == ["grows", "left"]

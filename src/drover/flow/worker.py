@@ -22,7 +22,7 @@ from drover.flow.operators import Clock, Runner, UnitState, Workshop, late_strea
 from drover.flow.schedule import Place, Schedule
 from drover.flow.spill import SPILL_BYTES
 from drover.flow.state.layout import STATE, state_name
-from drover.flow.state.segments import Delta, Segment, newest_of, read_parts, write_deltas
+from drover.flow.state.segments import Delta, Key, Segment, newest_of, read_parts, write_deltas
 from drover.flow.state.storage import join, open_root
 from drover.flow.state.versions import PartState, Version, advance, should_compact
 from drover.flow.tables import Address
@@ -62,6 +62,7 @@ class Assignment:
     saved: Mapping[str, Saved]  # by operator: the state that the batch starts from
     root: str  # of the checkpoint, a path or URI
     parked: frozenset[str] = frozenset()
+    rewritten: frozenset[Key] = frozenset()  # parts of state to write as a whole, though little or nothing changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,16 +159,26 @@ def load_state(root: str, operator: str, saved: Saved) -> UnitState:
     return state
 
 
-def deltas_of(operator: str, state: UnitState, saved: Saved) -> Iterator[Delta]:
+def deltas_of(
+    operator: str, state: UnitState, saved: Saved, rewritten: frozenset[Key] = frozenset()
+) -> Iterator[Delta]:
     """Yield what a batch did to the state of one operator; now and then all live rows, in place of many deltas."""
     for part, rows in state.appended.items():
         live = state.parts[part]
         before = saved.get(part, PartState())
-        whole = should_compact(before, int(rows.estimated_size()), int(live.estimated_size()))
+        whole = (operator, part) in rewritten or should_compact(
+            before, int(rows.estimated_size()), int(live.estimated_size())
+        )
         table = (live if whole else rows).to_arrow()
         yield Delta(operator, part, table, replace=whole, newest=newest_of(table, rows.columns[0]))
     for part, rows in state.replaced.items():
         yield Delta(operator, part, rows.to_arrow(), replace=True)
+    for part, before in saved.items():
+        if (operator, part) in rewritten and part in state.parts and part not in {*state.appended, *state.replaced}:
+            table = state.parts[part].to_arrow()
+            ages = any(segment.newest is not None for segment in before.segments)
+            newest = newest_of(table, table.column_names[0]) if ages else None
+            yield Delta(operator, part, table, replace=True, newest=newest)
 
 
 def saved_after(batch: int, operator: str, saved: Saved, segments: Iterable[Segment], state: UnitState) -> Saved:
@@ -209,7 +220,7 @@ def _save(assignment: Assignment, place: Place, states: Mapping[str, UnitState],
     deltas = [
         delta
         for operator, state in states.items()
-        for delta in deltas_of(operator, state, assignment.saved.get(operator, {}))
+        for delta in deltas_of(operator, state, assignment.saved.get(operator, {}), assignment.rewritten)
     ]
     if not deltas:
         return ()

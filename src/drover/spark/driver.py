@@ -30,6 +30,8 @@ from drover.flow.state.commits import Checkpoint, commit, latest
 from drover.flow.state.documents import Commit
 from drover.flow.state.lock import Holder, Lock, hold
 from drover.flow.state.retention import KEEP, sweep
+from drover.flow.state.scatter import scattered
+from drover.flow.state.segments import Key
 from drover.flow.state.storage import open_root
 from drover.flow.tables import Address, prepare_tables
 from drover.flow.watermarks import Progress, clocks
@@ -73,6 +75,7 @@ class Driver:
     _lock: Lock | None = None
     _turn: threading.RLock = field(default_factory=threading.RLock)  # held while a batch runs
     _listeners: list[Listener] = field(default_factory=list)
+    _rewritten: frozenset[Key] = frozenset()  # parts of state to write anew in the next batch, to free old files
     _ending: threading.Event = field(default_factory=threading.Event)  # no further batch is to begin
     _ended: threading.Event = field(default_factory=threading.Event)  # and Spark knows
     _news: threading.Event = field(default_factory=threading.Event)  # windows may be closed, or it is over
@@ -211,6 +214,7 @@ class Driver:
             {unit: dict(parts) for unit, parts in self.checkpoint.version.units.items()},
             self.root,
             frozenset(parked),
+            self._rewritten,
         )
         result = run_batch(rows, self.reading.layout, assignment)
         computed = time.monotonic()
@@ -262,9 +266,11 @@ class Driver:
         bounds = {key: bound for report in result.reports for key, bound in report.bounds.items()}
         entry = Commit(batch, segments, bounds, notes=notes)
         self.checkpoint = commit(fs, path, self.checkpoint, entry)
+        self._rewritten = frozenset()
         if batch % SWEEP_EVERY == 0:
             sweep(fs, path)
             self.planner.sweep(batch - KEEP)
+            self._rewritten = scattered(self.checkpoint.version)
 
     def _settle(self, operators: Collection[str]) -> None:
         """Write into tables what these operators left in the last commit."""
