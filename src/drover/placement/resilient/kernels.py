@@ -1,0 +1,155 @@
+"""The compiled loop of resilient placing.
+
+Rule 1: pure functions over arrays, each with a plain twin in `twins.py` that it agrees with.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from drover.load.arrays import Floats, Ints
+from drover.placement.problem import Flags
+
+DISTANCE, DRAW, CUTS = 0, 1, 2  # how a node of class I is chosen
+SLACK = 1e-12  # a weight above 1 by less is rounding
+TIE = 1e-9
+
+
+@numba.njit(cache=True)
+def _open(j: int, i: int, places: Ints, allowed: Flags, start: Ints, near: Ints) -> bool:
+    if not allowed[j, i]:
+        return False
+    for e in range(start[j], start[j + 1]):
+        if places[near[e]] == i:
+            return False
+    return True
+
+
+@numba.njit(cache=True)
+def _open_nodes(j: int, places: Ints, allowed: Flags, start: Ints, near: Ints, found: Ints) -> int:
+    """Fill in the nodes unit j may go to, all allowed ones if conflicts leave none; return how many."""
+    count = 0
+    for i in range(allowed.shape[1]):
+        if _open(j, i, places, allowed, start, near):
+            found[count] = i
+            count += 1
+    if count == 0:
+        for i in range(allowed.shape[1]):
+            if allowed[j, i]:
+                found[count] = i
+                count += 1
+    return count
+
+
+@numba.njit(cache=True)
+def _cut(j: int, i: int, places: Ints, link_start: Ints, linked: Ints) -> int:
+    """Count the links from unit j to units that are placed on other nodes than i."""
+    count = 0
+    for e in range(link_start[j], link_start[j + 1]):
+        if places[linked[e]] >= 0 and places[linked[e]] != i:
+            count += 1
+    return count
+
+
+@numba.njit(cache=True)
+def _weigh(
+    i: int, nonzero: Ints, row: Floats, portion: float, weight: Floats, squares: Floats, floors: Floats, floor: Floats
+) -> tuple[bool, float]:
+    """Return whether all weights that unit adds to stay below 1 on node i, and how far its hyperplane would be."""
+    below, square, at = True, squares[i], floors[i]
+    for k in nonzero:
+        share = row[k] / portion
+        if weight[i, k] + share > 1 + SLACK:
+            below = False
+        square += share * (2 * weight[i, k] + share)
+        at += share * floor[k]
+    margin = 1 - at
+    return below, (margin / np.sqrt(square) if margin > 0 and square > 0 else margin)
+
+
+@numba.njit(cache=True)
+def assign(
+    shares: Floats,
+    portion: Floats,
+    order: Ints,
+    places: Ints,
+    allowed: Flags,
+    start: Ints,
+    near: Ints,
+    link_start: Ints,
+    linked: Ints,
+    floor: Floats,
+    draws: Floats,
+    choice: int,
+) -> None:
+    """Place the units in that order by ROD, Fig. 4.9 [Xing06]; fills in `places`, (m,), where -1 is not yet placed.
+
+    `shares` is lo_jk / l_k, (m, d); `portion` is C_i / C_T, (n,). Units that are placed already count.
+    """
+    m, d = shares.shape
+    n = len(portion)
+    weight, squares, floors = np.zeros((n, d)), np.zeros(n), np.zeros(n)
+    full = np.zeros(n, dtype=np.bool_)  # whether some weight is above 1: it never sinks again
+    found, distance, first = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n, dtype=np.bool_)
+    for j in range(m):
+        if places[j] >= 0:
+            _add(places[j], shares[j], portion[places[j]], weight, squares, floors, floor, full)
+    for j in order:
+        nonzero = np.flatnonzero(shares[j])
+        count = _open_nodes(j, places, allowed, start, near, found)
+        for c in range(count):
+            i = found[c]
+            below, distance[c] = _weigh(i, nonzero, shares[j], portion[i], weight, squares, floors, floor)
+            first[c] = below and not full[i]
+        i = _choose(j, found, distance, first, count, places, link_start, linked, draws[j], choice)
+        places[j] = i
+        _add(i, shares[j], portion[i], weight, squares, floors, floor, full)
+
+
+@numba.njit(cache=True)
+def _add(
+    i: int, row: Floats, portion: float, weight: Floats, squares: Floats, floors: Floats, floor: Floats, full: Flags
+) -> None:
+    for k in range(len(row)):
+        if row[k] > 0:
+            share = row[k] / portion
+            squares[i] += share * (2 * weight[i, k] + share)
+            floors[i] += share * floor[k]
+            weight[i, k] += share
+            full[i] = full[i] or weight[i, k] > 1 + SLACK
+
+
+@numba.njit(cache=True)
+def _choose(
+    j: int,
+    found: Ints,
+    distance: Floats,
+    first: Flags,
+    count: int,
+    places: Ints,
+    link_start: Ints,
+    linked: Ints,
+    draw: float,
+    choice: int,
+) -> int:
+    """Return a node of class I, if there is one, by `choice`; otherwise the one whose plane stays farthest away."""
+    firsts = 0
+    for c in range(count):
+        firsts += first[c]
+    if firsts and choice == DRAW:
+        left = int(draw * firsts)
+        for c in range(count):
+            if first[c]:
+                if left == 0:
+                    return int(found[c])
+                left -= 1
+    best, fewest, far = -1, 0, 0.0
+    for c in range(count):
+        if firsts and not first[c]:
+            continue
+        cuts = _cut(j, found[c], places, link_start, linked) if firsts and choice == CUTS else 0
+        nearer = distance[c] > far + TIE * abs(far)
+        if best < 0 or cuts < fewest or (cuts == fewest and nearer):
+            best, fewest, far = found[c], cuts, distance[c]
+    return best
