@@ -12,7 +12,7 @@ from numpy.random import Generator
 
 from drover.load.arrays import Floats, Ints
 from drover.placement.problem import NOWHERE, Flags, Problem
-from drover.placement.rules import Conflicts
+from drover.placement.rules import Conflicts, owners
 
 
 def place_randomly(problem: Problem, rng: Generator) -> Ints:
@@ -58,10 +58,7 @@ def place_by_rate(problem: Problem, _rng: Generator) -> Ints:
 
 
 def place_connected(problem: Problem, _rng: Generator) -> Ints:
-    """Keep neighbours together: fill the least loaded node with linked units up to the average load, then the next.
-
-    Where the query graphs are as many as the nodes and alike, each is whole on one node, as in [Xing05].
-    """
+    """Keep neighbours together: fill the least loaded node with linked units up to the average load, then the next."""
     reachable, conflicts = problem.reachable(), Conflicts.of(problem)
     load, places, loads = problem.load, np.full(problem.m, NOWHERE), np.zeros(problem.n)
     average = load.sum() / problem.capacity.sum()
@@ -78,6 +75,20 @@ def place_connected(problem: Problem, _rng: Generator) -> Ints:
             places[j], loads[node] = node, loads[node] + load[j]
             queue += _neighbours(problem, j)
     return places
+
+
+def place_whole(problem: Problem, _rng: Generator) -> Ints:
+    """Put each query graph whole on one node, the largest first on the least loaded: `connected` of [Xing05].
+
+    Where rules forbid it, the unit goes elsewhere and the rest of its graph stays.
+    """
+    graph = owners(problem.m, tuple(zip(problem.links.source.tolist(), problem.links.target.tolist(), strict=True)))
+    load = np.bincount(graph, problem.load)
+    node, loads = np.zeros(len(load), dtype=np.int64), np.zeros(problem.n)
+    for whole in np.lexsort((np.arange(len(load)), -load)):
+        node[whole] = int((loads / problem.capacity).argmin())
+        loads[node[whole]] += load[whole]
+    return node[graph]
 
 
 def deal(problem: Problem, order: Ints, places: Ints | None = None, load: Floats | None = None) -> Ints:

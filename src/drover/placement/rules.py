@@ -60,11 +60,17 @@ class Fused:
 def owners(m: int, groups: Groups) -> Ints:
     """Return, (m,), the class of each unit when the units of each group are one; numbered by first member."""
     root = list(range(m))
+
+    def find(j: int) -> int:
+        while root[j] != j:
+            root[j] = j = root[root[j]]
+        return j
+
     for group in groups:
-        roots = {root[j] for j in group}
-        least = min(roots, default=0)
-        root = [least if found in roots else found for found in root]
-    return np.unique(np.array(root, dtype=np.int64), return_inverse=True)[1].astype(np.int64)
+        for j in group[1:]:
+            one, other = find(group[0]), find(j)
+            root[max(one, other)] = min(one, other)
+    return np.unique(np.array([find(j) for j in range(m)], dtype=np.int64), return_inverse=True)[1].astype(np.int64)
 
 
 def fuse(problem: Problem, groups: Groups | None = None) -> Fused:

@@ -15,34 +15,32 @@ DISTANCE, DRAW, CUTS = 0, 1, 2  # how a node of class I is chosen
 SLACK = 1e-12  # a weight above 1 by less is rounding
 TIE = 1e-9
 
-
-@numba.njit(cache=True)
-def _open(j: int, i: int, places: Ints, allowed: Flags, start: Ints, near: Ints) -> bool:
-    if not allowed[j, i]:
-        return False
-    for e in range(start[j], start[j + 1]):
-        if places[near[e]] == i:
-            return False
-    return True
+compiled = numba.njit(cache=True, error_model="numpy")  # without a branch for every division
+part = numba.njit(cache=True, error_model="numpy", forceinline=True)  # a call with arrays costs more than these do
 
 
-@numba.njit(cache=True)
+@part
 def _open_nodes(j: int, places: Ints, allowed: Flags, start: Ints, near: Ints, found: Ints) -> int:
     """Fill in the nodes unit j may go to, all allowed ones if conflicts leave none; return how many."""
-    count = 0
-    for i in range(allowed.shape[1]):
-        if _open(j, i, places, allowed, start, near):
+    n, count = allowed.shape[1], 0
+    for i in range(n):
+        if allowed[j, i]:
             found[count] = i
             count += 1
-    if count == 0:
-        for i in range(allowed.shape[1]):
-            if allowed[j, i]:
-                found[count] = i
-                count += 1
-    return count
+    if start[j] == start[j + 1]:
+        return count
+    kept = 0
+    for c in range(count):
+        clash = False
+        for e in range(start[j], start[j + 1]):
+            clash = clash or places[near[e]] == found[c]
+        if not clash:
+            found[c], found[kept] = found[kept], found[c]
+            kept += 1
+    return kept or count
 
 
-@numba.njit(cache=True)
+@part
 def _cut(j: int, i: int, places: Ints, link_start: Ints, linked: Ints) -> int:
     """Count the links from unit j to units that are placed on other nodes than i."""
     count = 0
@@ -52,23 +50,7 @@ def _cut(j: int, i: int, places: Ints, link_start: Ints, linked: Ints) -> int:
     return count
 
 
-@numba.njit(cache=True)
-def _weigh(
-    i: int, nonzero: Ints, row: Floats, portion: float, weight: Floats, squares: Floats, floors: Floats, floor: Floats
-) -> tuple[bool, float]:
-    """Return whether all weights that unit adds to stay below 1 on node i, and how far its hyperplane would be."""
-    below, square, at = True, squares[i], floors[i]
-    for k in nonzero:
-        share = row[k] / portion
-        if weight[i, k] + share > 1 + SLACK:
-            below = False
-        square += share * (2 * weight[i, k] + share)
-        at += share * floor[k]
-    margin = 1 - at
-    return below, (margin / np.sqrt(square) if margin > 0 and square > 0 else margin)
-
-
-@numba.njit(cache=True)
+@compiled
 def assign(
     shares: Floats,
     portion: Floats,
@@ -92,35 +74,56 @@ def assign(
     weight, squares, floors = np.zeros((n, d)), np.zeros(n), np.zeros(n)
     full = np.zeros(n, dtype=np.bool_)  # whether some weight is above 1: it never sinks again
     found, distance, first = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n, dtype=np.bool_)
+    inverse = 1 / portion
+    loaded, parts = np.empty(d, dtype=np.int64), np.empty(d)  # the streams that load a unit, and its shares in them
     for j in range(m):
         if places[j] >= 0:
-            _add(places[j], shares[j], portion[places[j]], weight, squares, floors, floor, full)
+            _add(j, places[j], shares, portion, weight, squares, floors, floor, full)
     for j in order:
-        nonzero = np.flatnonzero(shares[j])
+        q = 0
+        for k in range(d):
+            if shares[j, k] > 0:
+                loaded[q], parts[q] = k, shares[j, k]
+                q += 1
         count = _open_nodes(j, places, allowed, start, near, found)
         for c in range(count):
             i = found[c]
-            below, distance[c] = _weigh(i, nonzero, shares[j], portion[i], weight, squares, floors, floor)
-            first[c] = below and not full[i]
+            below, square, at, scale = not full[i], squares[i], floors[i], inverse[i]
+            for e in range(q):
+                k, share = loaded[e], parts[e] * scale
+                below = below and weight[i, k] + share <= 1 + SLACK
+                square += share * (2 * weight[i, k] + share)
+                at += share * floor[k]
+            first[c] = below
+            # The square of the distance decides as the distance does, and needs no root.
+            distance[c] = (1 - at) * (1 - at) / square if at < 1 and square > 0 else 1 - at
         i = _choose(j, found, distance, first, count, places, link_start, linked, draws[j], choice)
         places[j] = i
-        _add(i, shares[j], portion[i], weight, squares, floors, floor, full)
+        _add(j, i, shares, portion, weight, squares, floors, floor, full)
 
 
-@numba.njit(cache=True)
+@part
 def _add(
-    i: int, row: Floats, portion: float, weight: Floats, squares: Floats, floors: Floats, floor: Floats, full: Flags
+    j: int,
+    i: int,
+    shares: Floats,
+    portion: Floats,
+    weight: Floats,
+    squares: Floats,
+    floors: Floats,
+    floor: Floats,
+    full: Flags,
 ) -> None:
-    for k in range(len(row)):
-        if row[k] > 0:
-            share = row[k] / portion
+    for k in range(shares.shape[1]):
+        if shares[j, k] > 0:
+            share = shares[j, k] / portion[i]
             squares[i] += share * (2 * weight[i, k] + share)
             floors[i] += share * floor[k]
             weight[i, k] += share
             full[i] = full[i] or weight[i, k] > 1 + SLACK
 
 
-@numba.njit(cache=True)
+@part
 def _choose(
     j: int,
     found: Ints,
@@ -149,7 +152,7 @@ def _choose(
         if firsts and not first[c]:
             continue
         cuts = _cut(j, found[c], places, link_start, linked) if firsts and choice == CUTS else 0
-        nearer = distance[c] > far + TIE * abs(far)
+        nearer = distance[c] > far + 2 * TIE * abs(far)
         if best < 0 or cuts < fewest or (cuts == fewest and nearer):
             best, fewest, far = found[c], cuts, distance[c]
     return best

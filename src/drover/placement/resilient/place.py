@@ -49,7 +49,8 @@ def place_resilient(
     if placed is not None:
         todo = todo[places[todo] == NOWHERE]
     conflicts = Conflicts.of(problem)
-    link_start, linked = adjacency(problem.links, problem.m)
+    by_cuts = settings.class_one == "fewest-cuts"
+    link_start, linked = adjacency(problem.links if by_cuts else Links.none(0), problem.m)
     draws = rng.random(problem.m) if settings.class_one == "random" else np.zeros(problem.m)
     totals = problem.coefficients.sum(axis=0)
     kernels.assign(
