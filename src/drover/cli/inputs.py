@@ -1,11 +1,18 @@
-"""Network files as arguments of commands."""
+"""Network files, and run files in their place, as arguments of commands."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Final
 
+from drover.errors import FileError
+from drover.network.files import loads
 from drover.network.files.disk import read_stream, read_text
+from drover.network.files.document import read_document
+from drover.network.model import Network
+from drover.runs import inspect_document as inspect_run
+from drover.runs import is_run
 
 STDIN: Final = "-"
 
@@ -13,3 +20,15 @@ STDIN: Final = "-"
 def text_of(path: str) -> str:
     """Return the text of a file, or of standard input for `-`; FileError says why it cannot be had."""
     return read_stream(sys.stdin.buffer) if path == STDIN else read_text(path)
+
+
+def network_of(path: str) -> Network:
+    """Return the network in a network file, or the one that a run file names; FileError lists every fault."""
+    text = text_of(path)
+    document = read_document(text)
+    if not is_run(document):
+        return loads(text)
+    run, faults = inspect_run(document, Path(path).parent)
+    if run is None:
+        raise FileError(faults)
+    return run.network

@@ -49,21 +49,21 @@ def _volume(rows: Floats, bounds: Floats) -> float:
     rows, bounds, empty = _distinct(rows, bounds)
     if empty:
         return 0.0
-    d = rows.shape[1]
+    d: int = rows.shape[1]
     if d == 1:
         upper = (bounds[rows[:, 0] > 0] / rows[rows[:, 0] > 0, 0]).min()
         lower = (bounds[rows[:, 0] < 0] / rows[rows[:, 0] < 0, 0]).max()
         return max(0.0, float(upper - lower))
-    volume = 0.0
+    volume: float = 0.0
     for facet, bound in zip(rows, bounds, strict=True):
         if bound == 0:
             continue  # it goes through the origin
         # The facet in the coordinates that are left when the one with the largest coefficient is worked out.
         pivot = int(np.argmax(np.abs(facet)))
-        factor = rows[:, pivot] / facet[pivot]
+        factor: Floats = rows[:, pivot] / facet[pivot]
         inside = np.delete(rows - np.outer(factor, facet), pivot, axis=1)
         others = (np.abs(inside) > SAME).any(axis=1) | (np.abs(factor - 1) > SAME)
-        volume += bound / abs(facet[pivot]) * _volume(inside[others], (bounds - factor * bound)[others])
+        volume += float(bound / abs(facet[pivot])) * _volume(inside[others], (bounds - factor * bound)[others])
     return volume / d
 
 

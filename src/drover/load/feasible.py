@@ -30,6 +30,7 @@ __all__ = [
     "ideal_volume",
     "plane_bound",
     "plane_distance",
+    "remaining_ratio",
     "remaining_weights",
     "weights",
 ]
@@ -139,7 +140,8 @@ def plane_distance(weights: Floats, floor: Floats | None = None) -> Floats:
     """
     margins = _margins(weights, floor)
     lengths = np.linalg.norm(weights, axis=1)
-    return np.divide(margins, lengths, out=np.full(len(weights), np.inf), where=lengths > 0)
+    distance: Floats = np.divide(margins, lengths, out=np.full(len(weights), np.inf), where=lengths > 0)
+    return distance
 
 
 def axis_distance(weights: Floats, floor: Floats | None = None) -> Floats:
@@ -162,7 +164,8 @@ def plane_bound(weights: Floats) -> float:
     """
     d = weights.shape[1]
     ball = math.pi ** (d / 2) / math.gamma(d / 2 + 1)
-    return math.factorial(d) * ball * float(plane_distance(weights).min() / 2) ** d
+    radius = float(plane_distance(weights).min())
+    return float(math.factorial(d) * ball * (radius / 2) ** d)
 
 
 def floor_point(rates: Floats, totals: Floats, capacity: Floats) -> Floats:
@@ -183,7 +186,13 @@ def remaining_weights(weights: Floats, floor: Floats) -> Floats:
     margins = _margins(weights, floor)[:, None]
     if height <= 0:
         return np.full(weights.shape, np.inf)
-    return np.divide(weights * height, margins, out=np.full(weights.shape, np.inf), where=margins > 0)
+    remaining: Floats = np.divide(weights * height, margins, out=np.full(weights.shape, np.inf), where=margins > 0)
+    return remaining
+
+
+def remaining_ratio(weights: Floats, floor: Floats, points: Floats) -> float:
+    """Return the size of the feasible set above `floor`, (d,), over that of the ideal one above it; 0 if empty."""
+    return feasible_ratio(remaining_weights(weights, floor), points)
 
 
 def _margins(weights: Floats, floor: Floats | None) -> Floats:

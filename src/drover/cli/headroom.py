@@ -1,0 +1,193 @@
+"""`drover headroom`: how far the rates can grow before a node is overloaded, and who is in the way."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import click
+import numpy as np
+
+from drover.cli.inputs import network_of
+from drover.cli.loads import knowledge, load_options, profile_of, read_capacity
+from drover.cli.plans import plan_of
+from drover.errors import visible
+from drover.load.feasible import Estimate, estimate, weights
+from drover.load.headroom import Headroom
+from drover.load.headroom import headroom as find_headroom
+from drover.load.linear import LinearModel, linear_model
+from drover.load.profile import Profile
+from drover.network.drawing.summary import count
+from drover.placement.plan import Plan, unit_of
+
+SEED = 1  # of the points that the feasible set is measured with: the same question has the same answer
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """All that is to be said."""
+
+    profile: Profile
+    plan: Plan
+    model: LinearModel
+    room: Headroom
+    ratio: Estimate
+
+
+@click.command()
+@click.argument("network", metavar="NETWORK")
+@load_options
+@click.option(
+    "--nodes", type=click.IntRange(1, 10_000), help="How many nodes; 4 if not said, or as in the plan's file."
+)
+@click.option(
+    "--plan",
+    default="round-robin",
+    show_default=True,
+    metavar="PLAN",
+    help="Which unit is on which node: round-robin, hash, or a YAML or JSON file with nodes and node_of.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for programs.")
+def headroom(
+    network: str, rates: tuple[str, ...], statistics: str | None, capacity: tuple[str, ...],
+    nodes: int | None, plan: str, as_json: bool,
+) -> None:  # fmt: skip
+    """Tell how far the rates of a network can grow before a node is overloaded.
+
+    NETWORK is a network file, or a run file, of which only the network counts; - is standard input. Nothing is run:
+    loads follow from rates, costs and selectivities. What is not given is assumed, and the answer says how much that
+    is. FILE has, as docs/statistics.md describes in full:
+
+    \b
+      statistics: 1
+      rates: {east: 20000, west: 5000}                  # rows per second
+      operators: {busy: {cost: 2e-6, selectivity: 0.1}} # busy seconds, and rows out, per row in
+
+    \b
+      drover headroom traffic.yaml
+      drover headroom traffic.yaml --nodes 8 -r east=20000 -r west=5000
+      drover headroom traffic.yaml --statistics measured.yaml --plan hash --capacity 0.8 --capacity 0=0.5
+
+    Told are: how far all rates can grow together; how far each source can while the others stay; the worst mix, which
+    is the smallest relative change of the rates that fills a node; and how large the feasible set, all combinations of
+    rates that overload nobody, is beside that of a plan that splits every stream's load evenly. Loads are busy seconds
+    per second.
+    """  # noqa: D301 - click wants the character itself
+    read = network_of(network)
+    chosen = plan_of(plan, read, nodes)
+    profile = profile_of(read, rates, statistics)
+    answer = find(profile, chosen, capacity)
+    click.echo(json.dumps(as_data(answer), indent=2) if as_json else "\n".join(lines(answer)))
+
+
+def find(profile: Profile, plan: Plan, capacity: Sequence[str]) -> Answer:
+    """Return the headroom of a plan, and the size of its feasible set."""
+    units = {operator.name: unit_of(operator) for operator in profile.network.operators}
+    offered = read_capacity(capacity, plan.nodes)
+    model = linear_model(profile, units)
+    loads = np.zeros((plan.nodes, len(model.variables)))
+    np.add.at(loads, [plan.node_of[unit] for unit in model.units], model.coefficients)
+    room = find_headroom(profile, units, plan.node_of, offered)
+    return Answer(profile, plan, model, room, estimate(weights(loads, offered), SEED))
+
+
+def lines(answer: Answer) -> Iterator[str]:
+    """Yield what a person reads."""
+    room, name = answer.room, visible(answer.profile.network.name)
+    where = f"{name} on {count(answer.plan.nodes, 'node')}"
+    if room.overloaded:
+        nodes = ", ".join(map(str, room.overloaded))
+        yield f"{where}: node {nodes} is overloaded; all rates must shrink to {room.all.factor:.3g} of what they are"
+    elif room.all.node is None:
+        yield f"{where}: nothing limits the rates"
+    else:
+        yield f"{where}: all rates can grow {room.all.factor:.4g} times before node {room.all.node} is overloaded"
+    yield ""
+    yield from _table(["node", "load", "capacity", "used", "units"], list(_node_rows(answer)))
+    yield ""
+    yield from _table(["source", "rows/s", "most alone", "times", "then full"], list(_source_rows(room)))
+    yield ""
+    if room.weakest is not None:
+        yield f"weakest source: {visible(room.weakest.source)}"
+    if room.worst is not None and room.worst.node is not None:
+        mix = ", ".join(f"{visible(source)} {factor:.4g} times" for source, factor in room.worst.factors.items())
+        yield f"worst mix: node {room.worst.node} is full at {mix}"
+    yield f"feasible set: {answer.ratio.ratio:.4f} of the ideal one{_variables(answer.model)}"
+    yield from knowledge(answer.profile)
+
+
+def _variables(model: LinearModel) -> str:
+    added = [visible(name) for name in model.variables[model.sources :]]
+    return f"; {', '.join(added)} counted as {count(len(added), 'further stream')}" if added else ""
+
+
+def _node_rows(answer: Answer) -> Iterator[list[str]]:
+    for i, (load, capacity) in enumerate(zip(answer.room.loads, answer.room.capacity, strict=True)):
+        units = ", ".join(visible(unit) for unit, node in answer.plan.node_of.items() if node == i)
+        shown = units if len(units) <= 60 else f"{units[:57]}..."
+        yield [str(i), f"{load:.4g}", f"{capacity:g}", f"{load / capacity:.1%}", shown or "-"]
+
+
+def _source_rows(room: Headroom) -> Iterator[list[str]]:
+    for each in room.sources:
+        most = (
+            "no limit" if math.isinf(each.limit) else f"{each.limit:,.4g}" if each.limit < 10 else f"{each.limit:,.0f}"
+        )
+        times = "-" if math.isinf(each.factor) else f"{each.factor:.4g}"
+        yield [visible(each.source), f"{each.rate:,g}", most, times, "-" if each.node is None else f"node {each.node}"]
+
+
+def _table(head: list[str], rows: list[list[str]]) -> Iterator[str]:
+    """Yield a table, the first and last column to the left, the others to the right."""
+    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
+    for row in [head, *rows]:
+        first, *middle, last = row
+        cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(middle, widths[1:-1], strict=True))]
+        yield "  ".join([*cells, last]).rstrip()
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+def as_data(answer: Answer) -> dict[str, object]:
+    """Return what a program reads; what nothing limits is null."""
+    room, model = answer.room, answer.model
+    weakest = room.weakest
+    return {
+        "network": answer.profile.network.name,
+        "factor": _finite(room.all.factor),
+        "first_node": room.all.node,
+        "overloaded": list(room.overloaded),
+        "weakest_source": None if weakest is None else weakest.source,
+        "sources": [
+            {
+                "source": each.source,
+                "rate": each.rate,
+                "limit": _finite(each.limit),
+                "factor": _finite(each.factor),
+                "node": each.node,
+            }
+            for each in room.sources
+        ],
+        "worst_mix": None
+        if room.worst is None or room.worst.node is None
+        else {"change": room.worst.change, "factors": dict(room.worst.factors), "node": room.worst.node},
+        "nodes": [
+            {
+                "load": float(load),
+                "capacity": float(capacity),
+                "units": [unit for unit, node in answer.plan.node_of.items() if node == i],
+            }
+            for i, (load, capacity) in enumerate(zip(room.loads, room.capacity, strict=True))
+        ],
+        "feasible_set": {
+            "ratio": answer.ratio.ratio,
+            "low": answer.ratio.low,
+            "high": answer.ratio.high,
+            "variables": list(model.variables),
+        },
+        "known": answer.profile.counts(),
+    }

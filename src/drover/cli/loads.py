@@ -1,0 +1,102 @@
+"""Rates, statistics and capacities as options of commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+import click
+import numpy as np
+
+from drover.cli.inputs import text_of
+from drover.errors import nearest, shorten, visible
+from drover.load.arrays import Floats
+from drover.load.files import loads as statistics_of
+from drover.load.profile import COST, RATE, SELECTIVITY, Origin, Profile, settle
+from drover.load.statistics import Statistics
+from drover.network.model import Network
+from drover.network.schema import known
+
+ASSUMED: Final = {
+    "rates": f"{RATE:g} rows per second",
+    "costs": f"{COST * 1e6:g} us per row",
+    "selectivities": f"{SELECTIVITY:g} row out per row in",
+}
+CAPACITY: Final = 1.0  # busy seconds per second: a core
+
+RATES_HELP: Final = "Rows per second of a source; wins over --statistics. Repeat it for several."
+CAPACITY_HELP: Final = "Busy seconds per second that every node, or NODE alone, offers; else 1. Repeat it for several."
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def load_options(command: F) -> F:
+    """Add --rates, --statistics and --capacity to a command, which takes `rates`, `statistics` and `capacity`."""
+    for option in (
+        click.option("--capacity", multiple=True, metavar="[NODE=]C", help=CAPACITY_HELP),
+        click.option("--statistics", metavar="FILE", help="Take rates, costs and selectivities from FILE."),
+        click.option("--rates", "-r", multiple=True, metavar="SOURCE=R", help=RATES_HELP),
+    ):
+        command = option(command)
+    return command
+
+
+def profile_of(network: Network, rates: Sequence[str], statistics: str | None) -> Profile:
+    """Return what is known of a network's load from these options, and what is assumed of the rest."""
+    told = read_rates(network, rates)
+    given = Statistics() if statistics is None else statistics_of(text_of(statistics), network)
+    # What the file says of joins holds at the rates of the file, so those on the command line come in last.
+    return settle(network, [(Origin.GIVEN, given), (Origin.GIVEN, Statistics(told))]).at(told)
+
+
+def read_rates(network: Network, texts: Sequence[str]) -> dict[str, float]:
+    """Return rows per second by source from texts such as `east=1000`."""
+    names = [source.name for source in network.sources]
+    rates: dict[str, float] = {}
+    for text in texts:
+        name, equals, number = text.partition("=")
+        if not equals:
+            raise click.BadParameter(f"{shorten(text)} is no SOURCE=RATE. Write for example {names[0]}=1000.")
+        if name not in names:
+            hint = visible(f"{nearest(name, names)}Known: {known(names)}.")
+            raise click.BadParameter(f"{shorten(name)} is no source of the network. {hint}")
+        rates[name] = _number(number, text, least_open=False)
+    return rates
+
+
+def read_capacity(texts: Sequence[str], nodes: int) -> Floats:
+    """Return, (n,), busy seconds per second of each node from texts such as `0.5`, or `2=0.5` for node 2 alone."""
+    capacity = np.full(nodes, CAPACITY)
+    of_all = [text for text in texts if "=" not in text]
+    for text in (*of_all, *(text for text in texts if "=" in text)):  # what is said of one node wins
+        node, equals, number = text.rpartition("=")
+        value = _number(number, text, least_open=True)
+        if not equals:
+            capacity[:] = value
+        elif node.isascii() and node.isdigit() and int(node) < nodes:
+            capacity[int(node)] = value
+        else:
+            raise click.BadParameter(f"{shorten(text)} names no node: they are 0 to {nodes - 1}.")
+    return capacity
+
+
+def _number(number: str, text: str, *, least_open: bool) -> float:
+    try:
+        value = float(number)
+    except ValueError:
+        raise click.BadParameter(f"{shorten(text)}: {shorten(number)} is no number.") from None
+    if not 0 <= value < float("inf") or (least_open and value == 0):
+        raise click.BadParameter(f"{shorten(text)} must be finite and {'above' if least_open else 'at least'} 0.")
+    return value
+
+
+def knowledge(profile: Profile) -> list[str]:
+    """Return, in a line each, how many rates, costs and selectivities are from whom."""
+    return [f"{what}: {_origins(what, counts)}" for what, counts in profile.counts().items() if counts]
+
+
+def _origins(what: str, counts: Mapping[str, int]) -> str:
+    told = [f"{counts[origin]} {origin}" for origin in Origin if origin != Origin.ASSUMED and counts.get(origin)]
+    if assumed := counts.get(Origin.ASSUMED):
+        told.append(f"{assumed} assumed ({ASSUMED[what]}{', shared among the cases of a switch' * (what[0] == 's')})")
+    return ", ".join(told)

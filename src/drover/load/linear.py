@@ -1,0 +1,92 @@
+"""The linear load model: load of a unit = sum over the variables of coefficient x rate.
+
+Rule 1: rows are units, in the order in which their first operators stand in the network; columns are variables: the
+sources first, as the network has them, then those that `linearise` adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from drover.errors import LoadError
+from drover.load.arrays import Floats, frozen
+from drover.load.linearise import expand, needed
+from drover.load.profile import Profile
+from drover.network.model import Network
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearModel:
+    """L^o of a network, and the rates it has at present."""
+
+    units: tuple[str, ...]  # m
+    variables: tuple[str, ...]  # d: sources, then new variables
+    sources: int  # how many of them are sources
+    coefficients: Floats  # (m, d) L^o: busy seconds of unit j per row of variable k
+    rates: Floats  # (d,) rows per second at present
+    streams: Mapping[str, Floats]  # (d,) each: rows of a stream per row of variable k; empty unless asked for
+
+    def __post_init__(self) -> None:
+        """Store read-only copies."""
+        object.__setattr__(self, "coefficients", frozen(self.coefficients))
+        object.__setattr__(self, "rates", frozen(self.rates))
+
+    @property
+    def loads(self) -> Floats:
+        """(m,) busy seconds per second of each unit at present."""
+        loads: Floats = self.coefficients @ self.rates
+        return loads
+
+
+def units_of(network: Network, unit_of: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the units of a network in the order of their first operators; `unit_of` is by operator."""
+    missing = [operator.name for operator in network.operators if operator.name not in unit_of]
+    if missing:
+        raise LoadError(
+            f"the unit of operator {missing[0]!r} is missing, but each belongs to one. Name it after itself."
+        )
+    return tuple(dict.fromkeys(unit_of[operator.name] for operator in network.operators))
+
+
+def linear_model(profile: Profile, unit_of: Mapping[str, str], *, with_streams: bool = False) -> LinearModel:
+    """Return the linear model of a network whose operators belong to the units that `unit_of` says.
+
+    `with_streams` keeps the rate of every stream as a sum over the variables too; it may take more variables, since
+    two streams that only a union reads are one variable for its load, but two for what moves between nodes.
+    """
+    units = units_of(profile.network, unit_of)
+    expansion = expand(profile)
+    d = len(profile.network.sources)
+    loads = np.zeros((len(units), len(expansion.names)))
+    rows = {unit: row for row, unit in enumerate(units)}
+    for operator, vector in expansion.loads.items():
+        for index, value in vector.items():
+            loads[rows[unit_of[operator]], index] += value
+    streams = {name: _dense(vector, len(expansion.names)) for name, vector in expansion.streams.items()}
+    if not with_streams:
+        streams = {}
+    added, mixture = needed(np.vstack([loads[:, d:], *(vector[None, d:] for vector in streams.values())]))
+    columns = [*range(d), *(d + index for index in added)]
+    values = np.array(expansion.values)
+    return LinearModel(
+        units,
+        (*expansion.names[:d], *(_name(expansion.names[d:], row) for row in mixture)),
+        d,
+        loads[:, columns],
+        np.concatenate([values[:d], mixture @ values[d:]]),
+        {name: frozen(vector[columns]) for name, vector in streams.items()},
+    )
+
+
+def _dense(vector: Mapping[int, float], length: int) -> Floats:
+    dense = np.zeros(length)
+    dense[list(vector)] = list(vector.values())
+    return dense
+
+
+def _name(names: list[str], row: Floats) -> str:
+    """Return the name of a variable: that of its stream, or of all that are counted in."""
+    return " + ".join(name for name, part in zip(names, row, strict=True) if part > 0)

@@ -1,0 +1,127 @@
+"""From rates that multiply to rates that add: new variables where a network is not linear, and no more than needed.
+
+Rule 1: a variable stands for rates that cannot be told from those of the sources: what a join, or an operator whose
+selectivity varies, gives out (section 4.4.2 of Xing's dissertation). Rule 2: variables whose loads are a mixture of
+other variables' loads are not needed: they are counted in with those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from drover.load.arrays import Floats
+from drover.load.profile import Profile
+from drover.network.operators import Join, Operator
+
+SAME: Final = 1e-9  # columns, both of length 1, that differ by less are one
+
+
+@dataclass(slots=True)
+class Expansion:
+    """Every load and every stream as a sum over sources and new variables; letters: q of both together."""
+
+    names: list[str]  # q: the sources, then the new variables
+    values: list[float]  # q rates at present, rows per second
+    streams: dict[str, dict[int, float]] = field(default_factory=dict)  # rows per row of variable; what is not 0
+    loads: dict[str, dict[int, float]] = field(default_factory=dict)  # by operator, busy seconds per row of variable
+
+    def add(self, name: str, value: float) -> int:
+        """Take a new variable and return its number."""
+        self.names.append(name)
+        self.values.append(value)
+        return len(self.names) - 1
+
+
+def expand(profile: Profile) -> Expansion:
+    """Return loads and streams with a variable wherever something is not linear."""
+    rates = {stream: float(rate) for stream, rate in profile.stream_rates().items()}
+    sources = [source.name for source in profile.network.sources]
+    expansion = Expansion(sources[:], [rates[source] for source in sources])
+    expansion.streams = {source: {index: 1.0} for index, source in enumerate(sources)}
+    for operator in profile.network.order:
+        if isinstance(operator, Join):
+            _expand_join(operator, profile, rates, expansion)
+        else:
+            incoming = _sum([expansion.streams[stream] for stream in operator.inputs])
+            expansion.loads[operator.name] = _scaled(incoming, profile.costs[operator.name])
+            _expand_outputs(operator, incoming, profile, rates, expansion)
+    return expansion
+
+
+def _expand_join(join: Join, profile: Profile, rates: Mapping[str, float], expansion: Expansion) -> None:
+    """Take the join's output rate r as a variable: with cost c and selectivity s its load is (c / s) r.
+
+    If its results are not to be relied on, or there are none, that does not hold, and the variable is rows in.
+    """
+    cost, selectivity = profile.costs[join.name], profile.selectivities[join.name]
+    if selectivity > 0 and join.name not in profile.varying:
+        index = expansion.add(join.name, rates[join.name])
+        expansion.loads[join.name] = {index: cost / selectivity}
+        expansion.streams[join.name] = {index: 1.0}
+        return
+    matched = profile.gains[join.name] * rates[join.left] * rates[join.right]
+    index = expansion.add(f"rows into {join.name}", matched)
+    expansion.loads[join.name] = {index: cost}
+    _expand_outputs(join, {index: 1.0}, profile, rates, expansion)
+
+
+def _expand_outputs(
+    operator: Operator, incoming: dict[int, float], profile: Profile, rates: Mapping[str, float], expansion: Expansion
+) -> None:
+    for output in operator.outputs:
+        if operator.name in profile.varying:
+            expansion.streams[output] = {expansion.add(output, rates[output]): 1.0}
+        else:
+            expansion.streams[output] = _scaled(incoming, profile.selectivities[output])
+
+
+def _sum(vectors: list[dict[int, float]]) -> dict[int, float]:
+    total: dict[int, float] = {}
+    for vector in vectors:
+        for index, value in vector.items():
+            total[index] = total.get(index, 0.0) + value
+    return total
+
+
+def _scaled(vector: dict[int, float], factor: float) -> dict[int, float]:
+    return {index: factor * value for index, value in vector.items()} if factor else {}
+
+
+def needed(columns: Floats) -> tuple[list[int], Floats]:
+    """Return the p of q columns that are needed, and the mixture, (p, q), with columns[:, kept] @ mixture = columns.
+
+    `columns` is (rows, q), nothing negative. The columns that are kept are the edges of the cone that all of them span:
+    none is a mixture of the others. Entry (a, b) of the mixture is how often kept column a is contained in column b, so
+    that the values of the kept variables are the mixture times the old values.
+    """
+    tallest = columns.max(axis=1, initial=0.0)
+    rows = columns[tallest > 0] / tallest[tallest > 0, None]  # busy seconds beside whole rows would be lost in rounding
+    lengths = np.linalg.norm(rows, axis=0)
+    units = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    kept: list[int] = []
+    for index in map(int, np.flatnonzero(lengths > 0)):
+        if not any(np.abs(units[:, other] - units[:, index]).max() <= SAME for other in kept):
+            kept.append(index)
+    for index in tuple(kept):
+        others = [other for other in kept if other != index]
+        if others and _contained(units[:, others], units[:, index])[1] <= SAME:
+            kept = others
+    mixture = np.zeros((len(kept), columns.shape[1]))
+    for index in map(int, np.flatnonzero(lengths > 0)):
+        if index in kept:
+            mixture[kept.index(index), index] = 1.0
+        else:
+            mixture[:, index] = _contained(units[:, kept], units[:, index])[0] * lengths[index] / lengths[kept]
+    return kept, mixture
+
+
+def _contained(others: Floats, column: Floats) -> tuple[Floats, float]:
+    """Return how often each of the `others` is contained in a column, and how much of it is left."""
+    from scipy.optimize import nnls  # noqa: PLC0415 - half a second that only networks with new variables wait
+
+    parts, rest = nnls(others, column)
+    return parts, float(rest)

@@ -1,0 +1,149 @@
+"""Load over time: a series per unit, and how series vary together [Xing05].
+
+Rule 1: variance and covariance are those of the population. Rule 2: a constant series correlates with nothing: its
+correlation is 0, and constant means up to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from drover.errors import LoadError
+from drover.load.arrays import Floats, Ints, frozen
+from drover.load.linear import units_of
+from drover.load.profile import Profile
+from drover.load.rates import Rate, rows_in
+from drover.load.window import Period, Window
+
+CONSTANT: Final = 1e-9  # a deviation below this share of the largest value is rounding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadSeries:
+    """The load of every unit in every period."""
+
+    units: tuple[str, ...]  # m
+    values: Floats  # (m, h) busy seconds per second of unit j in period t
+
+    def __post_init__(self) -> None:
+        """Store a read-only copy; refuse shapes that do not fit."""
+        if self.values.ndim != 2 or len(self.values) != len(self.units):
+            raise LoadError(
+                f"values has shape {self.values.shape}, but there are {len(self.units)} units. Give a row each."
+            )
+        object.__setattr__(self, "values", frozen(self.values))
+
+
+def measured_series(window: Window, profile: Profile, unit_of: Mapping[str, str]) -> LoadSeries:
+    """Return the ideal loads of the units in the periods of a window.
+
+    Rates are those of the sources times the selectivities of the period along the path, and cost is that of the
+    period. So while no node is behind the load is the busy time that was measured, and when one is, it is what the rows
+    that wait would have cost. Where an operator has no sample, the profile stands in.
+    """
+    units = units_of(profile.network, unit_of)
+    rows = {unit: row for row, unit in enumerate(units)}
+    values = np.zeros((len(units), len(window.periods)))
+    for t, period in enumerate(window.periods):
+        for operator, load in _period_loads(period, profile).items():
+            values[rows[unit_of[operator]], t] += load
+    return LoadSeries(units, values)
+
+
+def _period_loads(period: Period, profile: Profile) -> dict[str, float]:
+    streams: dict[str, Rate] = {
+        name: period.sources[name] / period.seconds if name in period.sources else rate
+        for name, rate in profile.rates.items()
+    }
+    loads: dict[str, float] = {}
+    for operator in profile.network.order:
+        ideal = float(rows_in(operator, streams, profile.gains))  # rows per second
+        sample = period.samples.get(operator.name)
+        took = dict.fromkeys(operator.inputs, 0.0) | dict(sample.rows_in if sample is not None else {})
+        seen = float(rows_in(operator, {stream: rows / period.seconds for stream, rows in took.items()}, profile.gains))
+        loads[operator.name] = profile.costs[operator.name] * ideal
+        shares = {stream: profile.selectivities[stream] for stream in operator.outputs}
+        if sample is not None:
+            if seen:
+                shares = {stream: sample.rows_out.get(stream, 0.0) / period.seconds / seen for stream in shares}
+                loads[operator.name] = sample.busy / period.seconds * ideal / seen
+            else:  # windows that closed without a row coming in
+                loads[operator.name] += sample.busy / period.seconds
+        streams |= {stream: share * ideal for stream, share in shares.items()}
+    return loads
+
+
+def given_series(profile: Profile, rates: Mapping[str, Sequence[float]], unit_of: Mapping[str, str]) -> LoadSeries:
+    """Return the ideal loads under series of source rates; a source without one stays at its rate in the profile."""
+    lengths = {len(values) for values in rates.values()}
+    if len(lengths) > 1:
+        raise LoadError(
+            f"series have {', '.join(map(str, sorted(lengths)))} periods, but all must have the same number. "
+            "Cut the longer ones."
+        )
+    h = lengths.pop() if lengths else 0
+    sources: dict[str, Rate] = {
+        name: np.asarray(rates[name], dtype=np.float64) if name in rates else np.full(h, rate)
+        for name, rate in profile.rates.items()
+    }
+    units = units_of(profile.network, unit_of)
+    rows = {unit: row for row, unit in enumerate(units)}
+    values = np.zeros((len(units), h))
+    for operator, load in profile.loads(sources).items():
+        values[rows[unit_of[operator]]] += load
+    return LoadSeries(units, values)
+
+
+def node_series(values: Floats, node_of: Ints, nodes: int) -> Floats:
+    """Return, (n, h), the sums over the units of each node; `values` is (m, h), `node_of` (m,)."""
+    sums = np.zeros((nodes, values.shape[1]))
+    np.add.at(sums, node_of, values)
+    return sums
+
+
+def covariance(values: Floats) -> Floats:
+    """Return, (m, m), the population covariance of series, (m, h): the Gram matrix of their deviations."""
+    h = values.shape[1]
+    if h == 0:
+        return np.zeros((len(values), len(values)))
+    deviations = values - values.mean(axis=1, keepdims=True)
+    found: Floats = deviations @ deviations.T / h
+    return found
+
+
+def gram(values: Floats, balance: float = 0.0) -> Floats:
+    """Return, (m, m), covariance plus `balance` times the product of the means.
+
+    Summed over the pairs of units on one node it is that node's variance plus `balance` times its squared mean load.
+    """
+    means = values.mean(axis=1) if values.shape[1] else np.zeros(len(values))
+    found: Floats = covariance(values) + balance * np.outer(means, means)
+    return found
+
+
+def correlations(values: Floats) -> Floats:
+    """Return, (m, m), the correlation of every pair of series, (m, h); 0 wherever one of them is constant."""
+    found = covariance(values)
+    deviation = np.sqrt(np.diag(found))
+    tallest = np.abs(values).max(axis=1, initial=0.0)
+    deviation = np.where(deviation <= CONSTANT * tallest, 0.0, deviation)
+    scale = np.outer(deviation, deviation)
+    rho: Floats = np.divide(found, scale, out=np.zeros_like(found), where=scale > 0)
+    return np.clip(rho, -1.0, 1.0)
+
+
+def correlation(one: Floats, other: Floats) -> float:
+    """Return the correlation of two series, (h,) each; 0 if one of them is constant."""
+    return float(correlations(np.stack([one, other]))[0, 1])
+
+
+def deviation_bound(values: Floats, nodes: int) -> float:
+    """Return std(X) / n, X the sum of all series: no plan's mean standard deviation of node loads is below it.
+
+    Theorem 1 of [Xing05]; it holds without balance too, by the triangle inequality.
+    """
+    return float(values.sum(axis=0).std()) / nodes if values.shape[1] else 0.0

@@ -1,0 +1,59 @@
+"""What somebody knows of a network's load: all of it, some, or nothing.
+
+Rule 1: cost is busy seconds per row in, selectivity rows out per row in, for every kind of operator; for a join they
+hold at the rates in `found_at`, or at those that follow from the sources.
+Rule 2: nothing is filled in here; see `profile`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from drover.errors import LoadError
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """What an operator does with a row, as far as it is known."""
+
+    cost: float | None = None  # busy seconds per row in
+    selectivity: Mapping[str, float] = field(default_factory=dict)  # rows out per row in, by output stream
+    varies: bool = False  # whether the selectivity is not to be relied on
+    found_at: Mapping[str, float] = field(default_factory=dict)  # rows per second of each input, where it matters
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What somebody knows; refused if a number is negative or infinite."""
+
+    rates: Mapping[str, float] = field(default_factory=dict)  # rows per second, by source
+    operators: Mapping[str, Behaviour] = field(default_factory=dict)
+    series: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # rows per second in each period, by source
+
+    def __post_init__(self) -> None:
+        """Refuse what no measurement gives."""
+        for what, value in self._numbers():
+            if not 0 <= value < math.inf:
+                raise LoadError(f"{what} is {value}, but must be finite and not below 0. Correct it or leave it out.")
+
+    def _numbers(self) -> Iterator[tuple[str, float]]:
+        yield from ((f"the rate of {name!r}", value) for name, value in self.rates.items())
+        yield from ((f"the cost of {name!r}", value) for name, value in self.costs.items())
+        yield from ((f"the selectivity of {name!r}", value) for name, value in self.selectivities.items())
+        for name, values in self.series.items():
+            yield from ((f"a rate in the series of {name!r}", value) for value in values)
+
+    @property
+    def costs(self) -> dict[str, float]:
+        """The costs that are known, by operator."""
+        found = ((name, behaviour.cost) for name, behaviour in self.operators.items())
+        return {name: cost for name, cost in found if cost is not None}
+
+    @property
+    def selectivities(self) -> dict[str, float]:
+        """The selectivities that are known, by output stream."""
+        return {
+            stream: value for behaviour in self.operators.values() for stream, value in behaviour.selectivity.items()
+        }
