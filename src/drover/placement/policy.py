@@ -16,9 +16,11 @@ from numpy.random import Generator
 from drover.errors import ProblemError, nearest
 from drover.load.arrays import Ints
 from drover.placement import baseline
+from drover.placement.combine import place_combined, place_in_domains
 from drover.placement.correlation import pairwise
 from drover.placement.correlation.place import place_correlated
 from drover.placement.problem import Problem
+from drover.placement.resilient.cluster import place_clustered
 from drover.placement.resilient.place import Resilience, place_resilient
 from drover.placement.rules import fuse, repair
 from drover.placement.search.feasible import place_searched
@@ -44,7 +46,10 @@ POLICIES: Final[Mapping[str, Policy]] = {
     "resilient": place_resilient,
     "resilient-random": partial(place_resilient, settings=Resilience(class_one="random")),
     "resilient-fewest-cuts": partial(place_resilient, settings=Resilience(class_one="fewest-cuts")),
+    "clustered": place_clustered,
     "correlation": place_correlated,
+    "correlation-domains": place_in_domains,
+    "combined": place_combined,
     "searched": place_searched,
     "steady": place_steady,
     "thrifty": place_thriftily,
@@ -63,7 +68,10 @@ WORDS: Final[Mapping[str, str]] = {
     "resilient": "ROD: the largest feasible set, greedily; looks at no rates",
     "resilient-random": "ROD, drawing among nodes that cost nothing",
     "resilient-fewest-cuts": "ROD, cutting few links among nodes that cost nothing",
+    "clustered": "ROD over clusters of units whose links cost much, and without; the farther plane decides",
     "correlation": "COR-GLB: separate what rises together, from scratch",
+    "correlation-domains": "COR-GLB in two steps, for hundreds of nodes",
+    "combined": "ROD for sticky units, then COR-GLB for floating ones",
     "searched": "ROD, then moves and swaps for a larger feasible set",
     "steady": "COR-GLB, then moves and swaps for less variance and better balance",
     "thrifty": "from the current plan, the moves that gain most per byte of state, a tenth of it at most",

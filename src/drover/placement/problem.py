@@ -187,9 +187,14 @@ class Problem:
         return np.asarray(self.coefficients[:, totals > 0] / totals[totals > 0])
 
     def reachable(self) -> Flags:
-        """Return, (m, n), whether unit j may be on node i by itself: allowed, and not pinned elsewhere."""
+        """Return, (m, n), whether unit j may be on node i by itself: allowed, and not pinned elsewhere.
+
+        It is read-only in either case: kernels are compiled once more for arrays that can be written to.
+        """
+        if (self.pinned == NOWHERE).all():
+            return self.allowed
         elsewhere = (self.pinned[:, None] != NOWHERE) & (self.pinned[:, None] != np.arange(self.n))
-        return np.asarray(self.allowed & ~elsewhere)
+        return frozen(self.allowed & ~elsewhere)
 
     def plan(self, places: Ints, number: int = 1) -> Plan:
         """Return places as a plan with names."""

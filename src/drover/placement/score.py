@@ -110,11 +110,30 @@ def feasible(problem: Problem, places: Ints, points: Floats | None = None) -> fl
     return feasible_ratio(weighed, face_points(d, POINTS, SEED) if points is None else points)
 
 
+def hyperplanes(problem: Problem, places: Ints) -> Floats:
+    """Return the weights of all hyperplanes of a plan: n of load, and n + 1 of bandwidth where it is limited [Xing06].
+
+    The communication of cut links counts on both their nodes; the bandwidth of a cut link counts once in the total.
+    """
+    totals = problem.coefficients.sum(axis=0)  # without communication: the ideal plan cuts nothing
+    load = weights(node_coefficients(problem, places), problem.capacity, totals)
+    if not len(problem.links.source) or (np.isinf(problem.bandwidth).all() and np.isinf(problem.total_bandwidth)):
+        return load
+    links = problem.links
+    cut = places[links.source] != places[links.target]
+    through = np.zeros((problem.n + 1, len(totals)))
+    for ends in (links.source, links.target):
+        np.add.at(through, places[ends[cut]], links.bandwidth[cut])
+    through[-1] = links.bandwidth[cut].sum(axis=0)
+    limits = np.append(problem.bandwidth, problem.total_bandwidth)
+    scaled = through[:, totals > 0] * problem.capacity.sum() / totals[totals > 0]
+    return np.vstack([load, scaled / limits[:, None]])
+
+
 def _weights(problem: Problem, places: Ints) -> tuple[Floats, Floats]:
     """Return the weights of what remains above the lower bounds, and the lower bounds as a point."""
-    totals = problem.coefficients.sum(axis=0)  # without communication: the ideal plan cuts nothing
-    weighed = weights(node_coefficients(problem, places), problem.capacity, totals)
-    floor = floor_point(problem.lower, totals, problem.capacity)
+    floor = floor_point(problem.lower, problem.coefficients.sum(axis=0), problem.capacity)
+    weighed = hyperplanes(problem, places)
     return (remaining_weights(weighed, floor) if floor.any() else weighed), floor
 
 

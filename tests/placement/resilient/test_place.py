@@ -10,22 +10,22 @@ from hypothesis import given
 from numpy.random import default_rng
 
 from drover.errors import ProblemError
-from drover.load.feasible import floor_point
+from drover.load.feasible import face_points
 from drover.placement.baseline import place_connected, place_largest_first, place_randomly
 from drover.placement.problem import Links, Problem
 from drover.placement.resilient import twins
-from drover.placement.resilient.place import CHOICES, Resilience, place_resilient
+from drover.placement.resilient.place import CHOICES, Resilience, place_resilient, rate_box
 from drover.placement.score import feasible, score
+from drover.placement.search.feasible import worth
 from tests.placement.cases import tree_problem
 from tests.strategies.problems import problems
 
 
 @given(problem=problems(ruled=False))
 def test_the_kernel_equals_its_twin(problem: Problem) -> None:
-    for lower in (np.zeros(len(problem.rates)), problem.rates * 0.3):
-        bounded = replace(problem, lower=lower)
-        floor = floor_point(lower, problem.coefficients.sum(axis=0), problem.capacity)
-        expected = twins.assign(problem.shares(), problem.capacity / problem.capacity.sum(), floor)
+    for lower, upper in ((0.0, np.inf), (0.3, np.inf), (0.1, 2.0)):
+        bounded = replace(problem, lower=lower * problem.rates, upper=np.maximum(upper * problem.rates, 1e-3))
+        expected = twins.assign(problem.shares(), problem.capacity / problem.capacity.sum(), rate_box(bounded))
         found = place_resilient(bounded, default_rng(0))
         assert found.tolist() == expected.tolist()
 
@@ -85,6 +85,18 @@ def test_a_lower_bound_is_made_use_of() -> None:
         informed = feasible(bounded, place_resilient(bounded, default_rng(0)))
         gains.append(informed - feasible(bounded, place_resilient(problem, default_rng(0))))
     assert np.mean(gains) > 0
+
+
+def test_an_upper_bound_is_made_use_of() -> None:
+    gains = []
+    for seed in range(8):
+        problem = tree_problem(seed, size=10)
+        total = problem.coefficients.sum(axis=0)
+        upper = np.array([0.05, 0.05, 0.1, 1.0, 1.0]) * problem.capacity.sum() / total
+        bounded, points = replace(problem, upper=upper), face_points(5, 4096, 1)
+        informed = worth(bounded, place_resilient(bounded, default_rng(0)), points)
+        gains.append(informed / worth(bounded, place_resilient(problem, default_rng(0)), points))
+    assert np.mean(gains) > 1.05
 
 
 def test_an_unknown_choice_is_refused() -> None:

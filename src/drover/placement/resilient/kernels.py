@@ -61,24 +61,25 @@ def assign(
     near: Ints,
     link_start: Ints,
     linked: Ints,
-    floor: Floats,
+    box: Floats,
     draws: Floats,
     choice: int,
 ) -> None:
     """Place the units in that order by ROD, Fig. 4.9 [Xing06]; fills in `places`, (m,), where -1 is not yet placed.
 
-    `shares` is lo_jk / l_k, (m, d); `portion` is C_i / C_T, (n,). Units that are placed already count.
+    `shares` is lo_jk / l_k, (m, d); `portion` is C_i / C_T, (n,). Units that are placed already count. `box`, (3, d),
+    has the lower and upper bounds of the rates as points of the ideal set, and each axis' length squared.
     """
     m, d = shares.shape
     n = len(portion)
-    weight, squares, floors = np.zeros((n, d)), np.zeros(n), np.zeros(n)
+    weight, sums = np.zeros((n, d)), np.zeros((n, 3))  # sums: square of the length, load at lower and at upper bound
     full = np.zeros(n, dtype=np.bool_)  # whether some weight is above 1: it never sinks again
     found, distance, first = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n, dtype=np.bool_)
     inverse = 1 / portion
     loaded, parts = np.empty(d, dtype=np.int64), np.empty(d)  # the streams that load a unit, and its shares in them
     for j in range(m):
         if places[j] >= 0:
-            _add(j, places[j], shares, portion, weight, squares, floors, floor, full)
+            _add(j, places[j], shares, portion, weight, sums, box, full)
     for j in order:
         q = 0
         for k in range(d):
@@ -88,18 +89,21 @@ def assign(
         count = _open_nodes(j, places, allowed, start, near, found)
         for c in range(count):
             i = found[c]
-            below, square, at, scale = not full[i], squares[i], floors[i], inverse[i]
+            below, square, at, most, scale = not full[i], sums[i, 0], sums[i, 1], sums[i, 2], inverse[i]
             for e in range(q):
                 k, share = loaded[e], parts[e] * scale
                 below = below and weight[i, k] + share <= 1 + SLACK
-                square += share * (2 * weight[i, k] + share)
-                at += share * floor[k]
-            first[c] = below
+                square += box[2, k] * share * (2 * weight[i, k] + share)
+                at += share * box[0, k]
+                most += share * box[1, k]
+            first[c] = (
+                below or most <= 1 + SLACK
+            )  # a node that no rates within the bounds overload costs nothing either
             # The square of the distance decides as the distance does, and needs no root.
             distance[c] = (1 - at) * (1 - at) / square if at < 1 and square > 0 else 1 - at
         i = _choose(j, found, distance, first, count, places, link_start, linked, draws[j], choice)
         places[j] = i
-        _add(j, i, shares, portion, weight, squares, floors, floor, full)
+        _add(j, i, shares, portion, weight, sums, box, full)
 
 
 @part
@@ -109,16 +113,16 @@ def _add(
     shares: Floats,
     portion: Floats,
     weight: Floats,
-    squares: Floats,
-    floors: Floats,
-    floor: Floats,
+    sums: Floats,
+    box: Floats,
     full: Flags,
 ) -> None:
     for k in range(shares.shape[1]):
         if shares[j, k] > 0:
             share = shares[j, k] / portion[i]
-            squares[i] += share * (2 * weight[i, k] + share)
-            floors[i] += share * floor[k]
+            sums[i, 0] += box[2, k] * share * (2 * weight[i, k] + share)
+            sums[i, 1] += share * box[0, k]
+            sums[i, 2] += share * box[1, k]
             weight[i, k] += share
             full[i] = full[i] or weight[i, k] > 1 + SLACK
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 
 from drover.errors import ProblemError
-from drover.load.arrays import Ints
+from drover.load.arrays import Floats, Ints
 from drover.load.feasible import floor_point
 from drover.placement.problem import NOWHERE, Links, Problem
 from drover.placement.resilient import kernels
@@ -49,10 +49,11 @@ def place_resilient(
     if placed is not None:
         todo = todo[places[todo] == NOWHERE]
     conflicts = Conflicts.of(problem)
-    by_cuts = settings.class_one == "fewest-cuts"
-    link_start, linked = adjacency(problem.links if by_cuts else Links.none(0), problem.m)
+    if settings.class_one == "fewest-cuts":
+        link_start, linked = adjacency(problem.links, problem.m)
+    else:
+        link_start, linked = np.zeros(problem.m + 1, dtype=np.int64), np.empty(0, dtype=np.int64)
     draws = rng.random(problem.m) if settings.class_one == "random" else np.zeros(problem.m)
-    totals = problem.coefficients.sum(axis=0)
     kernels.assign(
         shares,
         portion,
@@ -63,11 +64,30 @@ def place_resilient(
         conflicts.near,
         link_start,
         linked,
-        floor_point(problem.lower, totals, problem.capacity),
+        rate_box(problem),
         draws,
         CHOICES[settings.class_one],
     )
     return places
+
+
+def rate_box(problem: Problem) -> Floats:
+    """Return, (3, d), the bounds on the rates in the ideal set, and the square of each axis' length in distances.
+
+    The lower bounds are the point that distances are measured from, section 4.4.1 [Xing06]. Upper bounds are not in the
+    text: an axis is as long as its rate can still grow, so that streams that hardly vary hardly count.
+    """
+    totals = problem.coefficients.sum(axis=0)
+    if not problem.lower.any() and np.isinf(problem.upper).all():
+        return np.repeat([[0.0], [np.inf], [1.0]], np.count_nonzero(totals), axis=1)
+    lower = floor_point(problem.lower, totals, problem.capacity)
+    upper = floor_point(problem.upper, totals, problem.capacity)
+    height = 1 - float(lower.sum())
+    if height <= 0:
+        return np.array([lower, upper, np.ones(len(lower))])
+    # All axes of no length would make all distances infinite.
+    length = np.maximum(np.minimum((upper - lower) / height, 1.0), 1e-9)
+    return np.array([lower, upper, length**2])
 
 
 def adjacency(links: Links, m: int) -> tuple[Ints, Ints]:

@@ -13,18 +13,19 @@ from drover.load.arrays import Floats, Ints
 SLACK, TIE = 1e-12, 1e-9
 
 
-def assign(shares: Floats, portion: Floats, floor: Floats) -> Ints:
+def assign(shares: Floats, portion: Floats, box: Floats) -> Ints:
     """Return places, (m,), for units with `shares`, (m, d), of the load, on nodes with `portion`, (n,), of capacity.
 
-    Class I nodes are chosen by distance; no rules, nothing placed before.
+    `box`, (3, d), is as the kernel takes it. Class I nodes are chosen by distance; no rules, nothing placed before.
     """
     weight = np.zeros((len(portion), shares.shape[1]))
     places = np.empty(len(shares), dtype=np.int64)
     for j in order(shares):
         candidate = weight + shares[j] / portion[:, None]  # (n, d)
-        first = (candidate <= 1 + SLACK).all(axis=1)
-        margin = 1 - candidate @ floor
-        length = np.linalg.norm(candidate, axis=1)
+        most = (candidate * np.where(candidate > 0, box[1], 0)).sum(axis=1)
+        first = (candidate <= 1 + SLACK).all(axis=1) | (most <= 1 + SLACK)
+        margin = 1 - candidate @ box[0]
+        length = np.linalg.norm(candidate * np.sqrt(box[2]), axis=1)
         distance = np.where((margin > 0) & (length > 0), margin / np.where(length > 0, length, 1), margin)
         best = -1
         for i in np.flatnonzero(first) if first.any() else range(len(portion)):
