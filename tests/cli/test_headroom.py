@@ -73,8 +73,10 @@ def test_capacities_of_all_nodes_and_of_one(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_a_node_that_is_overloaded_already(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["headroom", TRAFFIC, "--capacity", "0.001"]) == 0
-    assert "is overloaded; all rates must shrink to" in capsys.readouterr().out
+    assert main(["headroom", TRAFFIC, "--capacity", "0=0.001"]) == 0
+    assert "node 0 is overloaded; all rates must shrink to 0.25 of what they are" in capsys.readouterr().out
+    assert main(["headroom", TRAFFIC, "--capacity", "0.003"]) == 0
+    assert "nodes 0, 1 are overloaded; all rates must shrink to" in capsys.readouterr().out
 
 
 def test_no_rates_no_limit(capsys: pytest.CaptureFixture[str]) -> None:

@@ -248,6 +248,21 @@ def test_what_cannot_be_worked_out_is_refused(call: object, said: str) -> None:
         call()
 
 
+def test_many_streams_are_no_trouble() -> None:
+    d = 300
+    ideal = np.ones((2, d))
+    assert feasible_ratio(ideal, face_points(d, 16, seed=0)) == pytest.approx(1.0)
+    assert 0 <= plane_bound(ideal) <= axis_bound(ideal) == 1.0
+    assert ideal_volume(np.full(d, 1.0), np.ones(2)) >= 0.0
+
+
+def test_a_network_without_load_fills_nothing() -> None:
+    nothing = weights(np.zeros((2, 3)), np.ones(2))
+    assert nothing.shape == (2, 0)
+    assert (exact_ratio(nothing), plane_bound(nothing), axis_bound(nothing)) == (1.0, 1.0, 1.0)
+    assert estimate(nothing, seed=0).ratio == 1.0
+
+
 def test_partial_plans_may_be_unbounded() -> None:
     partial = weights(np.array([[1.0, 0.0]]), np.ones(1), totals=np.array([2.0, 1.0]))
     assert exact_ratio(partial) == math.inf

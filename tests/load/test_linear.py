@@ -123,6 +123,7 @@ def test_what_moves_between_nodes_keeps_streams_apart() -> None:
 
 
 @given(profiles())
+@settings(max_examples=60)
 def test_the_model_gives_the_ideal_loads(found: Profile) -> None:
     unit_of = by_table(found.network)
     model = linear_model(found, unit_of)
@@ -134,6 +135,7 @@ def test_the_model_gives_the_ideal_loads(found: Profile) -> None:
 
 
 @given(profiles())
+@settings(max_examples=60)
 def test_streams_are_sums_of_variables(found: Profile) -> None:
     model = linear_model(found, by_table(found.network), with_streams=True)
     for stream, rate in found.stream_rates().items():
@@ -141,6 +143,7 @@ def test_streams_are_sums_of_variables(found: Profile) -> None:
 
 
 @given(profiles(), st.floats(0.1, 10.0))
+@settings(max_examples=60)
 def test_coefficients_hold_at_other_rates_and_varying_selectivities(found: Profile, factor: float) -> None:
     network = found.network
     other = profile(
@@ -161,6 +164,7 @@ def test_coefficients_hold_at_other_rates_and_varying_selectivities(found: Profi
 
 
 @given(profiles(varying=False), st.floats(0.1, 10.0))
+@settings(max_examples=60)
 def test_without_joins_loads_grow_in_step_with_rates(found: Profile, factor: float) -> None:
     if any(isinstance(operator, Join) for operator in found.network.operators):
         return

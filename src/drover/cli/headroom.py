@@ -20,6 +20,7 @@ from drover.load.headroom import headroom as find_headroom
 from drover.load.linear import LinearModel, linear_model
 from drover.load.profile import Profile
 from drover.network.drawing.summary import count
+from drover.network.schema import known
 from drover.placement.plan import Plan, unit_of
 
 SEED = 1  # of the points that the feasible set is measured with: the same question has the same answer
@@ -98,8 +99,9 @@ def lines(answer: Answer) -> Iterator[str]:
     room, name = answer.room, visible(answer.profile.network.name)
     where = f"{name} on {count(answer.plan.nodes, 'node')}"
     if room.overloaded:
-        nodes = ", ".join(map(str, room.overloaded))
-        yield f"{where}: node {nodes} is overloaded; all rates must shrink to {room.all.factor:.3g} of what they are"
+        nodes = known(map(str, room.overloaded))
+        are = f"node {nodes} is" if len(room.overloaded) == 1 else f"nodes {nodes} are"
+        yield f"{where}: {are} overloaded; all rates must shrink to {room.all.factor:.3g} of what they are"
     elif room.all.node is None:
         yield f"{where}: nothing limits the rates"
     else:
@@ -114,13 +116,13 @@ def lines(answer: Answer) -> Iterator[str]:
     if room.worst is not None and room.worst.node is not None:
         mix = ", ".join(f"{visible(source)} {factor:.4g} times" for source, factor in room.worst.factors.items())
         yield f"worst mix: node {room.worst.node} is full at {mix}"
-    yield f"feasible set: {answer.ratio.ratio:.4f} of the ideal one{_variables(answer.model)}"
+    yield f"feasible set: {answer.ratio.ratio:.4g} of the ideal one{_variables(answer.model)}"
     yield from knowledge(answer.profile)
 
 
 def _variables(model: LinearModel) -> str:
     added = [visible(name) for name in model.variables[model.sources :]]
-    return f"; {', '.join(added)} counted as {count(len(added), 'further stream')}" if added else ""
+    return f"; {known(added)} counted as {count(len(added), 'further stream')}" if added else ""
 
 
 def _node_rows(answer: Answer) -> Iterator[list[str]]:

@@ -6,7 +6,6 @@ Rule 1: no chance and no library of geometry here, so that a test against one is
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -15,7 +14,8 @@ from drover.errors import LoadError
 from drover.load.arrays import Floats
 
 MOST_DIMENSIONS: Final = 5  # the work grows as (n + d)^d
-SAME: Final = 1e-12  # rows closer than this, both of length 1, are one hyperplane
+SAME: Final = 1e-12  # coefficients below this are 0
+PARALLEL: Final = 1e-9  # rows, both of length 1, that differ by less have one direction
 
 
 def exact_ratio(weights: Floats) -> float:
@@ -75,8 +75,8 @@ def _distinct(rows: Floats, bounds: Floats) -> tuple[Floats, Floats, bool]:
         return rows, bounds, True
     rows, bounds = rows[~flat] / lengths[~flat, None], bounds[~flat] / lengths[~flat]
     # Nodes with equal weights share a facet, which counts once.
-    order = np.lexsort((bounds, *np.round(rows, 10).T[::-1]))
+    order = np.argsort(bounds, kind="stable")
     rows, bounds = rows[order], bounds[order]
-    repeats = [False, *(bool(np.abs(one - other).max() <= 1e-9) for one, other in pairwise(rows))]
-    keep = ~np.array(repeats, dtype=bool)
-    return rows[keep], bounds[keep], False
+    parallel = np.abs(rows[:, None, :] - rows[None, :, :]).max(axis=2) <= PARALLEL
+    tightest = ~np.tril(parallel, -1).any(axis=1)
+    return rows[tightest], bounds[tightest], False

@@ -69,7 +69,7 @@ def ideal_volume(totals: Floats, capacity: Floats) -> float:
     """Return C_T^d / (d! prod l_k), the size of the ideal set, over the streams with l_k > 0."""
     demand_capacity(capacity, len(capacity))
     shares: Floats = capacity.sum() / totals[totals > 0]  # (d,) rate at which stream k alone fills every node
-    return float(np.prod(shares)) / math.factorial(len(shares))
+    return math.exp(float(np.log(shares).sum()) - math.lgamma(len(shares) + 1))  # d! alone is beyond floats from 171 on
 
 
 def demand_capacity(capacity: Floats, nodes: int) -> None:
@@ -163,9 +163,11 @@ def plane_bound(weights: Floats) -> float:
     The ratio never falls below it: the part of the ball with positive coordinates fits in.
     """
     d = weights.shape[1]
-    ball = math.pi ** (d / 2) / math.gamma(d / 2 + 1)
     radius = float(plane_distance(weights).min())
-    return float(math.factorial(d) * ball * (radius / 2) ** d)
+    if math.isinf(radius):
+        return 1.0 if d == 0 else math.inf
+    ball = d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1) + d * math.log(radius)
+    return math.exp(math.lgamma(d + 1) + ball - d * math.log(2))
 
 
 def floor_point(rates: Floats, totals: Floats, capacity: Floats) -> Floats:

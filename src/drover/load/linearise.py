@@ -102,21 +102,29 @@ def needed(columns: Floats) -> tuple[list[int], Floats]:
     rows = columns[tallest > 0] / tallest[tallest > 0, None]  # busy seconds beside whole rows would be lost in rounding
     lengths = np.linalg.norm(rows, axis=0)
     units = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    # A column that alone loads some row is an edge, and no part of any other: so are joins, which spares the search.
+    alone = (rows > 0)[np.count_nonzero(rows, axis=1) == 1].any(axis=0)
+    edges = _edges(units, [int(index) for index in np.flatnonzero(~alone & (lengths > 0))])
+    kept = sorted([*map(int, np.flatnonzero(alone)), *edges])
+    mixture = np.zeros((len(kept), columns.shape[1]))
+    mixture[np.arange(len(kept)), kept] = 1.0
+    places = [kept.index(edge) for edge in edges]
+    for index in set(map(int, np.flatnonzero(~alone & (lengths > 0)))) - set(edges):
+        mixture[places, index] = _contained(units[:, edges], units[:, index])[0] * lengths[index] / lengths[edges]
+    return kept, mixture
+
+
+def _edges(units: Floats, indices: list[int]) -> list[int]:
+    """Return those of the columns, of length 1 each, that are no mixture of the others; one of any that are equal."""
     kept: list[int] = []
-    for index in map(int, np.flatnonzero(lengths > 0)):
+    for index in indices:
         if not any(np.abs(units[:, other] - units[:, index]).max() <= SAME for other in kept):
             kept.append(index)
     for index in tuple(kept):
         others = [other for other in kept if other != index]
         if others and _contained(units[:, others], units[:, index])[1] <= SAME:
             kept = others
-    mixture = np.zeros((len(kept), columns.shape[1]))
-    for index in map(int, np.flatnonzero(lengths > 0)):
-        if index in kept:
-            mixture[kept.index(index), index] = 1.0
-        else:
-            mixture[:, index] = _contained(units[:, kept], units[:, index])[0] * lengths[index] / lengths[kept]
-    return kept, mixture
+    return kept
 
 
 def _contained(others: Floats, column: Floats) -> tuple[Floats, float]:
