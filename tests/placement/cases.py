@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.random import default_rng
 
 from drover.load.arrays import Floats
+from drover.load.profile import settle
 from drover.network.generate import ChainParameters, TreeParameters, chains, trees
-from drover.network.model import Network
-from drover.network.operators import Synthetic
-from drover.placement.problem import Links, Problem
-
-
-def linear(network: Network) -> tuple[Floats, Links]:
-    """L^o, (m, d), and the links of a network of synthetic operators."""
-    index = {operator.name: j for j, operator in enumerate(network.operators)}
-    streams = {source.name: np.eye(len(network.sources))[k] for k, source in enumerate(network.sources)}
-    coefficients = np.zeros((len(index), len(streams)))
-    ends = []
-    for operator in network.order:
-        assert isinstance(operator, Synthetic)
-        coefficients[index[operator.name]] = operator.cost * streams[operator.input]
-        streams[operator.name] = operator.selectivity * streams[operator.input]
-        if operator.input in index:
-            ends.append((index[operator.input], index[operator.name]))
-    source, target = np.array(ends, dtype=np.int64).reshape(-1, 2).T
-    passed = np.array([streams[network.operators[j].name] for j in source]).reshape(len(ends), -1)
-    return coefficients, Links(source, target, 0.0 * passed, passed)
+from drover.placement.model import problem_of
+from drover.placement.problem import Problem
 
 
 def tree_problem(seed: int, *, nodes: int = 10, streams: int = 5, size: int = 20) -> Problem:
     """An instance of Fig. 6.1 [Xing06]: random trees with uneven costs, 10 nodes, 5 streams."""
     network = trees(default_rng(seed), TreeParameters(streams=streams, size=size))
-    coefficients, links = linear(network)
-    names = tuple(operator.name for operator in network.operators)
-    return Problem(units=names, capacity=np.ones(nodes), coefficients=coefficients, links=links)
+    problem = problem_of(settle(network), np.ones(nodes))
+    # No rates: ROD knows none, and links that cost nothing, as in the figure.
+    return replace(problem, rates=np.empty(0), links=replace(problem.links, communication=0 * problem.links.bandwidth))
 
 
 def periodic_rates(seed: int, mean: Floats, periods: int, *, even: bool = True, after: int = 0) -> Floats:
@@ -55,15 +40,9 @@ def chain_problem(
 ) -> Problem:
     """The default problem of [Xing05]: n chains of 10 operators on n nodes, at a system load."""
     network = chains(default_rng(seed), ChainParameters(chains=nodes))
-    coefficients, links = linear(network)
+    problem = problem_of(settle(network), np.ones(nodes))
     mean = default_rng(seed).uniform(0.8, 1.2, nodes)
-    mean *= load * nodes / (coefficients @ mean).sum()
-    names = tuple(operator.name for operator in network.operators)
-    return Problem(
-        units=names,
-        capacity=np.ones(nodes),
-        coefficients=coefficients,
-        rates=mean,
-        series=coefficients @ periodic_rates(seed, mean, periods, even=even, after=after),
-        links=links,
-    )
+    mean *= load * nodes / (problem.coefficients @ mean).sum()
+    rates = periodic_rates(seed, mean, periods, even=even, after=after)
+    free = replace(problem.links, communication=0 * problem.links.bandwidth)
+    return replace(problem, rates=mean, series=problem.coefficients @ rates, links=free)

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.random import default_rng
 
-from drover.placement.problem import Links, Problem
+from drover.load.links import Links
+from drover.placement.problem import Problem
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -29,7 +30,8 @@ def problems(
         series[rng.random(m) < 0.4] = 1.0  # constant series have no correlation
     g = draw(st.integers(0, 2 * m)) if m > 1 else 0
     source = rng.integers(0, m, g)
-    links = Links(source, (source + rng.integers(1, max(m, 2), g)) % m, rng.random((g, d)), rng.random((g, d)))
+    names, target = tuple(f"s{t}" for t in range(g)), (source + rng.integers(1, max(m, 2), g)) % m
+    links = Links(names, source, target, rng.random((g, d)), rng.random((g, d)))
     home = rng.integers(0, n, m)  # a plan that keeps the rules below, so that they never contradict each other
     rules = _rules(draw, home, n) if ruled else {}
     return Problem(

@@ -13,9 +13,9 @@ from numpy.random import Generator
 
 from drover.load.arrays import Ints
 from drover.placement.correlation.place import place_correlated
-from drover.placement.problem import NOWHERE, Flags, Links, Problem
+from drover.placement.problem import NOWHERE, Flags, Problem
 from drover.placement.resilient.place import place_resilient
-from drover.placement.rules import repair
+from drover.placement.rules import keep_links, repair
 
 DOMAIN: Final = 50  # nodes; COR-GLB takes 10 ms for so many, and 0.2 s for four times as many
 
@@ -29,7 +29,6 @@ def restrict(problem: Problem, keep: Flags, nodes: Ints | None = None) -> Proble
     new = np.full(problem.m, NOWHERE)
     new[index] = np.arange(len(index))
     inside = keep[problem.links.source] & keep[problem.links.target]
-    links = problem.links
     nodes = np.arange(problem.n) if nodes is None else nodes
     allowed = problem.reachable()[np.ix_(index, nodes)]
     renumbered = np.full(problem.n + 1, NOWHERE)
@@ -48,9 +47,7 @@ def restrict(problem: Problem, keep: Flags, nodes: Ints | None = None) -> Proble
         apart=tuple(tuple(int(new[j]) for j in group if keep[j]) for group in problem.apart),
         state=problem.state[index],
         current=renumbered[problem.current[index]],
-        links=Links(
-            new[links.source[inside]], new[links.target[inside]], links.communication[inside], links.bandwidth[inside]
-        ),
+        links=keep_links(problem.links, inside, new),
     )
 
 

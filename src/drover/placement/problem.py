@@ -7,8 +7,7 @@ Rule 3: what is not known is empty, and a policy that needs it says so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from drover.errors import ProblemError, shorten
 from drover.load.arrays import Floats, Ints, frozen
+from drover.load.links import Links
 from drover.placement.plan import Plan
 
 Flags: TypeAlias = NDArray[np.bool_]
@@ -35,31 +35,9 @@ def _no_flags() -> Flags:
     return np.empty(0, dtype=np.bool_)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Links:
-    """The g streams between units, and what they cost when their two ends are on different nodes."""
-
-    source: Ints  # (g,) unit that sends
-    target: Ints  # (g,) unit that receives
-    communication: Floats  # (g, d) busy seconds at each end per tuple of input stream k
-    bandwidth: Floats  # (g, d) bytes through the network per tuple of input stream k
-
-    def __post_init__(self) -> None:
-        """Store read-only copies; refuse shapes that do not fit."""
-        for name in ("source", "target"):
-            object.__setattr__(self, name, frozen(np.asarray(getattr(self, name), dtype=np.int64)))
-        for name in ("communication", "bandwidth"):
-            array = frozen(np.asarray(getattr(self, name), dtype=np.float64))
-            if array.ndim != 2 or len(array) != len(self.source):
-                raise ProblemError(f"links.{name} has shape {array.shape}, but there are {len(self.source)} links.")
-            object.__setattr__(self, name, array)
-        if len(self.source) != len(self.target):
-            raise ProblemError(f"links have {len(self.source)} sources, but {len(self.target)} targets.")
-
-    @classmethod
-    def none(cls, d: int) -> Links:
-        """Return no links at all."""
-        return cls(_no_ints(), _no_ints(), np.empty((0, d)), np.empty((0, d)))
+def no_links(d: int = 0) -> Links:
+    """Return no links at all, for d input streams."""
+    return Links((), _no_ints(), _no_ints(), np.empty((0, d)), np.empty((0, d)))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -80,7 +58,7 @@ class Problem:
     apart: Groups = ()  # units of which no two share a node
     state: Floats = field(default_factory=_no_floats)  # (m,) bytes that move with unit j
     current: Ints = field(default_factory=_no_ints)  # (m,) node at present, -1 if unit j is new
-    links: Links = field(default_factory=lambda: Links.none(0))
+    links: Links = field(default_factory=no_links)  # streams between units
     bandwidth: Floats = field(default_factory=_no_floats)  # (n,) bytes per second of node i
     total_bandwidth: float = np.inf  # bytes per second of the network between the nodes
 
@@ -158,9 +136,11 @@ class Problem:
             raise ProblemError(
                 f"lower[{k}] is {self.lower[k]:g}, but upper[{k}] is {self.upper[k]:g}. Exchange them, or widen one."
             )
-        ends = np.concatenate([self.links.source, self.links.target])
-        if len(ends) and (ends.min() < 0 or ends.max() >= m or self.links.communication.shape[1] != d):
-            raise ProblemError(f"links name units from 0 to {m - 1} and have a coefficient for each of {d} streams.")
+        links, g = self.links, len(self.links.source)
+        ends = np.concatenate([links.source, links.target])
+        shaped = len(links.target) == g and links.communication.shape == links.bandwidth.shape == (g, d)
+        if g and (not shaped or ends.min() < 0 or ends.max() >= m):
+            raise ProblemError(f"links join units 0 to {m - 1} and have {d} coefficients each. Make them anew.")
 
     @property
     def m(self) -> int:
@@ -205,6 +185,10 @@ class Problem:
         nodes = [plan.node_of.get(unit, NOWHERE) for unit in self.units]
         return np.array([node if node < self.n else NOWHERE for node in nodes], dtype=np.int64)
 
+    def starting_from(self, plan: Plan) -> Problem:
+        """Return the same problem with a plan that runs at present."""
+        return replace(self, current=self.places(plan))
+
     def need(self, what: str, policy: str) -> None:
         """Refuse to go on without `coefficients` or `series`."""
         if not getattr(self, what).shape[1]:
@@ -212,8 +196,3 @@ class Problem:
                 f"{what} is empty, but the policy {policy} decides by it. "
                 f"Give {what}, or choose a policy that needs no statistics, such as round-robin."
             )
-
-
-def group_names(problem: Problem, group: Sequence[int]) -> str:
-    """Return the units of a group as an error lists them."""
-    return ", ".join(problem.units[j] for j in group)

@@ -13,7 +13,8 @@ import numpy as np
 
 from drover.errors import ProblemError
 from drover.load.arrays import Floats, Ints
-from drover.placement.problem import NOWHERE, Flags, Groups, Links, Problem
+from drover.load.links import Links
+from drover.placement.problem import NOWHERE, Flags, Groups, Problem
 
 STEPS: Final = (
     100_000  # of the search for a sound plan; colouring nodes is hard, and a rule book that needs more is odd
@@ -118,9 +119,14 @@ def _agreed(places: Ints, members: list[Ints]) -> Ints:
 
 def _between(links: Links, owner: Ints) -> Links:
     """Return the links whose ends are still two units."""
-    source, target = owner[links.source], owner[links.target]
-    kept = source != target
-    return Links(source[kept], target[kept], links.communication[kept], links.bandwidth[kept])
+    return keep_links(links, owner[links.source] != owner[links.target], owner)
+
+
+def keep_links(links: Links, kept: Flags, number: Ints) -> Links:
+    """Return some links, (g,), between units that have other numbers now, (m,)."""
+    streams = tuple(stream for stream, keep in zip(links.streams, kept, strict=True) if keep)
+    ends = (number[links.source[kept]], number[links.target[kept]])
+    return Links(streams, *ends, links.communication[kept], links.bandwidth[kept])
 
 
 def repair(problem: Problem, places: Ints) -> Ints:

@@ -22,6 +22,7 @@ from drover.load.feasible import (
     remaining_weights,
     weights,
 )
+from drover.load.series import correlations, node_series
 from drover.placement.problem import NOWHERE, Problem
 
 POINTS: Final = 4096
@@ -59,13 +60,6 @@ def node_coefficients(problem: Problem, places: Ints) -> Floats:
     return found
 
 
-def node_series(problem: Problem, places: Ints) -> Floats:
-    """Return X, (n, h): the load of each node by period."""
-    found = np.zeros((problem.n, problem.series.shape[1]))
-    np.add.at(found, places, problem.series)
-    return found
-
-
 def node_loads(problem: Problem, places: Ints) -> Floats:
     """Return, (n,), the mean load of each node."""
     return np.bincount(places, problem.load, problem.n).astype(np.float64)
@@ -76,7 +70,7 @@ def score(problem: Problem, places: Ints) -> Score:
     loads = node_loads(problem, places) / problem.capacity
     mean = problem.load.sum() / problem.capacity.sum()
     feasible, axis, plane = _feasibility(problem, places)
-    deviation, correlation = variation(node_series(problem, places), problem.capacity)
+    deviation, correlation = variation(node_series(problem.series, places, problem.n), problem.capacity)
     links, moves = problem.links, (problem.current != NOWHERE) & (problem.current != places)
     cut = places[links.source] != places[links.target]
     rated = bool(len(problem.rates)) or not len(links.source)
@@ -167,13 +161,8 @@ def variation(nodes: Floats, capacity: Floats) -> tuple[float, float]:
 
 def mean_correlation(nodes: Floats) -> float:
     """Return the mean over pairs of nodes of their correlation, 0 for a node whose load is constant."""
-    centred = nodes - nodes.mean(axis=1, keepdims=True)
-    lengths = np.linalg.norm(centred, axis=1)
-    varies = lengths > FLAT * np.maximum(np.linalg.norm(nodes, axis=1), np.finfo(np.float64).tiny)
-    unit = np.where(varies[:, None], centred / np.where(varies, lengths, 1.0)[:, None], 0.0)
-    products = unit @ unit.T
-    n = len(nodes)
-    return float((products.sum() - np.trace(products)) / (n * (n - 1)))
+    found, n = correlations(nodes), len(nodes)
+    return float((found.sum() - np.trace(found)) / (n * (n - 1)))
 
 
 def _headroom(problem: Problem, places: Ints) -> float:

@@ -13,7 +13,7 @@ from drover.errors import ProblemError
 from drover.placement.correlation.pairwise import begin
 from drover.placement.faults import faults
 from drover.placement.policy import POLICIES, WORDS, propose
-from drover.placement.problem import Problem
+from drover.placement.problem import Problem, no_links
 from drover.placement.rules import fuse
 from drover.placement.score import score
 from tests.strategies.problems import problems
@@ -57,7 +57,7 @@ def test_balance_where_it_is_promised(name: str) -> None:
 @given(problem=problems())
 @settings(max_examples=15)
 def test_searched_is_never_below_resilient(problem: Problem) -> None:
-    free = replace(problem, links=type(problem.links).none(problem.coefficients.shape[1]))
+    free = replace(problem, links=no_links(problem.coefficients.shape[1]))
     if not free.shares().shape[1]:
         return
     searched, resilient = (

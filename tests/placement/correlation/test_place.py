@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 
 from drover.load.arrays import Floats
+from drover.load.series import node_series
 from drover.placement.baseline import place_balanced_randomly, place_largest_first, place_whole
 from drover.placement.correlation import kernels, twins
 from drover.placement.correlation.kernels import Method, Pair
@@ -18,7 +19,7 @@ from drover.placement.correlation.nodes import kernels as loops
 from drover.placement.correlation.pairwise import METHODS, movable, run_round
 from drover.placement.correlation.place import place_correlated, take_nodes, take_units
 from drover.placement.problem import Problem
-from drover.placement.score import node_series, score, variation
+from drover.placement.score import score, variation
 from tests.placement.cases import chain_problem
 
 UNITS = st.integers(2, 14)
@@ -72,7 +73,7 @@ def test_no_plan_is_below_the_bound(m: int, n: int, h: int, seed: int) -> None:
     places = default_rng(seed).integers(0, n, m)
     assert score(problem, places).deviation >= 1 - 1e-9
     equal = np.ones(n)
-    nodes = node_series(problem, places)
+    nodes = node_series(problem.series, places, n)
     assert nodes.var(axis=1).mean() >= nodes.sum(axis=0).var() / n**2 - 1e-12  # [Xing05], theorem 1
     split = np.repeat(nodes.sum(axis=0)[None] / n, n, axis=0)
     assert variation(split, equal)[0] == pytest.approx(1)

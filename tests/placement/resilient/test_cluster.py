@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from numpy.random import default_rng
 
+from drover.load.links import Links
 from drover.placement.baseline import place_connected
 from drover.placement.faults import faults
-from drover.placement.problem import Links, Problem
+from drover.placement.problem import Problem
 from drover.placement.resilient.cluster import (
     ORDERS,
     Thresholds,
@@ -32,6 +33,7 @@ def chain(communication: list[float], through: list[float] | None = None, **fiel
     """Units a, b, c ... of load 1 in a row, on two nodes, and what the links between them cost."""
     g = len(communication)
     links = Links(
+        tuple("abcdefgh"[:g]),
         np.arange(g),
         np.arange(1, g + 1),
         np.array(communication)[:, None],

@@ -11,8 +11,9 @@ from numpy.random import default_rng
 
 from drover.errors import ProblemError
 from drover.load.feasible import face_points
+from drover.load.links import Links
 from drover.placement.baseline import place_connected, place_largest_first, place_randomly
-from drover.placement.problem import Links, Problem
+from drover.placement.problem import Problem
 from drover.placement.resilient import twins
 from drover.placement.resilient.place import CHOICES, Resilience, place_resilient, rate_box
 from drover.placement.score import feasible, score
@@ -67,7 +68,7 @@ def test_any_node_of_class_one_is_as_good(choice: str) -> None:
 
 @pytest.mark.parametrize(("choice", "cuts"), [("fewest-cuts", 0), ("distance", 1)])
 def test_where_a_node_costs_nothing_links_can_decide(choice: str, cuts: int) -> None:
-    links = Links(np.array([0]), np.array([1]), np.zeros((1, 1)), np.ones((1, 1)))
+    links = Links(("a",), np.array([0]), np.array([1]), np.zeros((1, 1)), np.ones((1, 1)))
     coefficients = np.array([[0.5], [0.5], [6], [4], [4]])  # a third of it all is 5
     problem = Problem(units=tuple("abcde"), capacity=np.ones(3), coefficients=coefficients, links=links)
     places = place_resilient(problem, default_rng(0), Resilience(class_one=choice))

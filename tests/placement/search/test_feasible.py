@@ -12,7 +12,7 @@ from numpy.random import default_rng
 
 from drover.load.feasible import face_points, feasible_ratio, floor_point, remaining_weights, weights
 from drover.placement.exact import largest_feasible
-from drover.placement.problem import Problem
+from drover.placement.problem import Problem, no_links
 from drover.placement.resilient.place import place_resilient
 from drover.placement.score import feasible, node_coefficients
 from drover.placement.search import kernels
@@ -25,7 +25,7 @@ QUICK = Effort(points=128, look=2_000_000, starts=2)
 
 def plain(problem: Problem) -> Problem:
     """The same without links, whose cost the search does not see."""
-    return replace(problem, links=type(problem.links).none(problem.coefficients.shape[1]))
+    return replace(problem, links=no_links(problem.coefficients.shape[1]))
 
 
 @given(problem=problems(ruled=False), seed=st.integers(0, 99), level=st.sampled_from([0.0, 0.1]))

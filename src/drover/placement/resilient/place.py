@@ -15,7 +15,8 @@ from numpy.random import Generator
 from drover.errors import ProblemError
 from drover.load.arrays import Floats, Ints
 from drover.load.feasible import floor_point
-from drover.placement.problem import NOWHERE, Links, Problem
+from drover.load.links import Links
+from drover.placement.problem import NOWHERE, Problem
 from drover.placement.resilient import kernels
 from drover.placement.resilient.twins import order
 from drover.placement.rules import Conflicts
