@@ -18,9 +18,9 @@ from drover.placement.correlation.kernels import Method, Pair
 from drover.placement.correlation.nodes import kernels as loops
 from drover.placement.correlation.pairwise import METHODS, movable, run_round
 from drover.placement.correlation.place import place_correlated, take_nodes, take_units
+from drover.placement.instances import chain_problem
 from drover.placement.problem import Problem
 from drover.placement.score import score, variation
-from tests.placement.cases import chain_problem
 
 UNITS = st.integers(2, 14)
 SEEDS = st.integers(0, 10**6)

@@ -12,6 +12,7 @@ from numpy.random import default_rng
 from drover.load.links import Links
 from drover.placement.baseline import place_connected
 from drover.placement.faults import faults
+from drover.placement.instances import tree_problem
 from drover.placement.problem import Problem
 from drover.placement.resilient.cluster import (
     ORDERS,
@@ -25,7 +26,6 @@ from drover.placement.resilient.cluster import (
 from drover.placement.resilient.place import place_resilient
 from drover.placement.rules import fuse
 from drover.placement.score import feasible, hyperplanes
-from tests.placement.cases import tree_problem
 from tests.strategies.problems import problems
 
 

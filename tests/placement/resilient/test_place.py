@@ -13,12 +13,12 @@ from drover.errors import ProblemError
 from drover.load.feasible import face_points
 from drover.load.links import Links
 from drover.placement.baseline import place_connected, place_largest_first, place_randomly
+from drover.placement.instances import tree_problem
 from drover.placement.problem import Problem
 from drover.placement.resilient import twins
 from drover.placement.resilient.place import CHOICES, Resilience, place_resilient, rate_box
 from drover.placement.score import feasible, score
 from drover.placement.search.feasible import worth
-from tests.placement.cases import tree_problem
 from tests.strategies.problems import problems
 
 

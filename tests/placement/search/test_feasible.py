@@ -12,12 +12,12 @@ from numpy.random import default_rng
 
 from drover.load.feasible import face_points, feasible_ratio, floor_point, remaining_weights, weights
 from drover.placement.exact import largest_feasible
+from drover.placement.instances import tree_problem
 from drover.placement.problem import Problem, no_links
 from drover.placement.resilient.place import place_resilient
 from drover.placement.score import feasible, node_coefficients
 from drover.placement.search import kernels
 from drover.placement.search.feasible import Effort, climb, take_field, take_state, worth
-from tests.placement.cases import tree_problem
 from tests.strategies.problems import problems
 
 QUICK = Effort(points=128, look=2_000_000, starts=2)

@@ -15,11 +15,11 @@ from drover.load.arrays import Ints
 from drover.placement.baseline import place_largest_first, place_whole
 from drover.placement.correlation.place import place_correlated
 from drover.placement.exact import least_variance
+from drover.placement.instances import chain_problem
 from drover.placement.problem import Problem
 from drover.placement.score import score
 from drover.placement.search.steady import Steadiness, descend, features, take_field, take_state, within
 from drover.placement.search.variance import kernels
-from tests.placement.cases import chain_problem
 from tests.strategies.problems import problems
 
 QUICK = Steadiness(kicks=3)

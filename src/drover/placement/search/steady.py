@@ -33,10 +33,10 @@ class Steadiness:
     """What counts as steady."""
 
     balance: float = 0.2  # lambda; the optimum is flat from 0.1 to 0.3
-    shrink: float = 0.4  # weight of the linear model where nothing was measured yet
+    shrink: float = 0.7  # weight of the linear model where nothing was measured yet
     trusted: int = 40  # samples from which on the window needs no model: shrink fades out towards them
     sweeps: int = 50  # of one descent
-    kicks: int = 40  # descents from plans in which some units were moved at random; the best is kept
+    kicks: int = 60  # descents from plans in which some units were moved at random; the best is kept
     strength: float = 0.015  # share of the units that a kick moves
 
 

@@ -1,4 +1,7 @@
-"""Problems of the texts, small enough for tests."""
+"""The problems that the texts place: random trees, chains under a periodic load.
+
+Rule 1: an instance is a seed and the parameters of the text; the same seed gives the same instance anywhere.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from drover.placement.problem import Problem
 
 
 def tree_problem(seed: int, *, nodes: int = 10, streams: int = 5, size: int = 20) -> Problem:
-    """An instance of Fig. 6.1 [Xing06]: random trees with uneven costs, 10 nodes, 5 streams."""
+    """Return an instance of Fig. 6.1 [Xing06]: random trees with uneven costs, 10 nodes, 5 streams."""
     network = trees(default_rng(seed), TreeParameters(streams=streams, size=size))
     problem = problem_of(settle(network), np.ones(nodes))
     # No rates: ROD knows none, and links that cost nothing, as in the figure.
@@ -23,7 +26,7 @@ def tree_problem(seed: int, *, nodes: int = 10, streams: int = 5, size: int = 20
 
 
 def periodic_rates(seed: int, mean: Floats, periods: int, *, even: bool = True, after: int = 0) -> Floats:
-    """Workload 1 of [Xing05], (d, periods) tuples per second: high for half of 10 s, a quarter of that for the rest.
+    """Return workload 1 of [Xing05], (d, periods) tuples per second: high for half of 10 s, then a quarter of that.
 
     `mean`, (d,), is the rate over 10 s; offsets are `even`ly spaced or drawn; arrivals are Poisson's; a period is a
     second, and the first one is `after` seconds from the start.
@@ -38,7 +41,7 @@ def periodic_rates(seed: int, mean: Floats, periods: int, *, even: bool = True, 
 def chain_problem(
     seed: int, *, nodes: int = 20, periods: int = 10, load: float = 0.8, even: bool = True, after: int = 0
 ) -> Problem:
-    """The default problem of [Xing05]: n chains of 10 operators on n nodes, at a system load."""
+    """Return the default problem of [Xing05]: n chains of 10 operators on n nodes, at a system load."""
     network = chains(default_rng(seed), ChainParameters(chains=nodes))
     problem = problem_of(settle(network), np.ones(nodes))
     mean = default_rng(seed).uniform(0.8, 1.2, nodes)
