@@ -11,7 +11,7 @@ from drover.placement.baseline import place_in_turn, settle
 from drover.placement.faults import faults
 from drover.placement.plan import Move, Plan, apply, moves
 from drover.placement.problem import Problem
-from drover.placement.rules import fuse, owners, repair
+from drover.placement.rules import fuse, owners, relabel, repair
 from tests.strategies.problems import problems
 
 ABC = ("a", "b", "c")
@@ -107,6 +107,23 @@ def test_a_repair_is_sound_and_leaves_sound_plans_alone(problem: Problem) -> Non
     assert list(faults(problem, fused.spread(repaired))) == []
     assert repair(fused.problem, repaired).tolist() == repaired.tolist()
     assert settle(fused.problem, repaired).tolist() == repaired.tolist()
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        pytest.param({}, [0, 1, 1, 2], id="only one unit moves"),
+        pytest.param({"capacity": np.array([1.0, 2.0, 2.0])}, [2, 1, 1, 0], id="nodes that differ keep their numbers"),
+        pytest.param({"pinned": np.array([1, -1, -1, -1])}, [1, 0, 0, 2], id="and so do nodes with pins"),
+        pytest.param({"current": np.full(4, -1)}, [1, 2, 2, 0], id="without a plan nothing is exchanged"),
+    ],
+)
+def test_nodes_that_are_alike_are_exchanged_so_that_little_moves(
+    fields: dict[str, object], expected: list[int]
+) -> None:
+    given = {"capacity": np.ones(3), "current": np.array([0, 1, 0, 2]), "state": np.array([5.0, 5, 1, 5])} | fields
+    problem = Problem(units=tuple("abcd"), **given)  # type: ignore[arg-type]  # fields by name
+    assert relabel(problem, np.array([1, 2, 2, 0])).tolist() == expected
 
 
 @pytest.mark.parametrize(

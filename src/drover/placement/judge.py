@@ -40,7 +40,7 @@ GOALS: Final[Mapping[str, Goal]] = {
     goal.measure: goal
     for goal in (
         Goal("overload", "load of the fullest node over its capacity", less=True, limit=1.0, hard=True),
-        Goal("headroom", "factor by which all rates can grow", less=False, limit=1.0, hard=True),
+        Goal("headroom", "factor by which all loads can grow", less=False, limit=1.0, hard=True),
         Goal("feasible", "feasible set over the ideal one", less=False),
         Goal("imbalance", "largest distance of a node from the mean load", less=True),
         Goal("deviation", "deviation of node loads over the least possible", less=True),
@@ -118,8 +118,9 @@ def judge(
     if moved > most_bytes:
         return Rejected(f"it moves {moved:.0f} bytes of state, but at most {most_bytes:.0f} may move", verdicts)
     if not any(verdict.change == "better" for verdict in verdicts if verdict.goal.measure in aims):
-        wanted = ", ".join(GOALS[aim].words for aim in aims)
-        return Rejected(f"it makes nothing better that was aimed at ({wanted})", verdicts)
+        wanted = "at all" if set(aims) == set(GOALS) else f"of {', '.join(GOALS[aim].words for aim in aims)}"
+        same = bool((before == after).all())
+        return Rejected("it changes nothing" if same else f"it makes nothing better {wanted}", verdicts)
     return Accepted(verdicts)
 
 

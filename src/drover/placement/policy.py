@@ -1,7 +1,7 @@
 """The policies by name, and the one way to ask them.
 
 Rule 1: POLICIES is the table: what is not in it is no policy. Rule 2: a policy gets a fused problem and a generator and
-proposes places; `propose` fuses, repairs and spreads: what comes out keeps every rule.
+proposes places; `propose` fuses, repairs, relabels and spreads: what comes out keeps every rule.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from drover.placement.correlation.place import place_correlated
 from drover.placement.problem import Problem
 from drover.placement.resilient.cluster import place_clustered
 from drover.placement.resilient.place import Resilience, place_resilient
-from drover.placement.rules import fuse, repair
+from drover.placement.rules import fuse, relabel, repair
 from drover.placement.search.feasible import place_searched
 from drover.placement.search.steady import place_steady, place_thriftily
 
@@ -55,6 +55,8 @@ POLICIES: Final[Mapping[str, Policy]] = {
     "thrifty": place_thriftily,
     **{name: pairwise.policy(name) for name in pairwise.METHODS},
 }
+
+FROM_CURRENT: Final = frozenset({"thrifty", *pairwise.METHODS})  # move from the current plan, and no more than they say
 
 WORDS: Final[Mapping[str, str]] = {
     "round-robin": "deal the units out in turn",
@@ -95,4 +97,5 @@ def propose(problem: Problem, name: str, rng: Generator) -> Ints:
     fused = fuse(problem)
     if not problem.m:
         return np.empty(0, dtype=np.int64)
-    return fused.spread(repair(fused.problem, POLICIES[name](fused.problem, rng)))
+    places = repair(fused.problem, POLICIES[name](fused.problem, rng))
+    return fused.spread(places if name in FROM_CURRENT else relabel(fused.problem, places))

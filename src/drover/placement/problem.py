@@ -80,6 +80,8 @@ class Problem:
         self._store_places("current", self.current, m, n)
         self._store_flags("sticky", self.sticky if np.size(self.sticky) else np.zeros(m), (m,))
         self._store_flags("allowed", self.allowed if np.size(self.allowed) else np.ones((m, n)), (m, n))
+        if not len(self.links.source):
+            object.__setattr__(self, "links", no_links(d))
         self._check(m, n, d)
 
     def _store(

@@ -163,6 +163,31 @@ def _clashing(places: Ints, conflicts: Conflicts, known: set[int]) -> list[int]:
     return sorted(found)
 
 
+def relabel(problem: Problem, places: Ints) -> Ints:
+    """Return the same plan with nodes that are alike exchanged so that little moves from the current one.
+
+    Nodes are alike if they have the same capacity and bandwidth and the same units may be on them. A plan made from
+    nothing would otherwise move nearly everything, only because its nodes are numbered in another order.
+    """
+    there = problem.current != NOWHERE
+    if not there.any() or problem.n == 1:
+        return places
+    kept = np.zeros((problem.n, problem.n))  # (n, n) bytes, and a little for load, that stay if node i is called k
+    weight = problem.state / max(float(problem.state.sum()), 1e-300) + 1e-3 * problem.load / max(
+        problem.load.sum(), 1e-300
+    )
+    np.add.at(kept, (places[there], problem.current[there]), weight[there])
+    columns = np.vstack([problem.capacity, problem.bandwidth, problem.reachable().astype(np.float64)]).T
+    kind = np.unique(columns, axis=0, return_inverse=True)[1].ravel()
+    kept[kind[:, None] != kind[None, :]] = -1e6
+    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - half a second that only those wait who need it
+
+    old, new = linear_sum_assignment(-kept)
+    name = np.empty(problem.n, dtype=np.int64)
+    name[old] = new
+    return np.asarray(name[places])
+
+
 def _backtrack(
     problem: Problem, proposed: Ints, free: list[int], reachable: Flags, conflicts: Conflicts
 ) -> Ints | None:

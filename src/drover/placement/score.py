@@ -41,7 +41,7 @@ class Score:
     plane_distance: float  # MMPD: smallest distance of a node's hyperplane
     deviation: float  # mean over nodes of the standard deviation of relative load, over std(X) / C_T; 1 is the least
     correlation: float  # mean over pairs of nodes of the correlation of their loads
-    headroom: float  # factor by which all rates can grow until a node is full
+    headroom: float  # factor by which all loads can grow until a node is full
     cut: float  # bytes per second between nodes, at present rates
     cut_links: int  # streams between nodes
     moved: float  # bytes of state that move from where units are now

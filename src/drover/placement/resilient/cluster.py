@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.random import Generator
 
+from drover.errors import ProblemError
 from drover.load.arrays import Floats, Ints
 from drover.load.feasible import plane_distance
 from drover.placement.problem import Flags, Groups, Problem
@@ -160,8 +161,13 @@ def place_clustered(problem: Problem, rng: Generator) -> Ints:
         if groups in tried:
             continue
         tried.add(groups)
-        fused = fuse(problem, groups)
-        places = fused.spread(repair(fused.problem, place_resilient(fused.problem, rng)))
+        try:
+            fused = fuse(problem, groups)
+            places = fused.spread(repair(fused.problem, place_resilient(fused.problem, rng)))
+        except ProblemError:
+            if not groups:
+                raise
+            continue  # any two of a cluster may share a node, but with the rules for other units no plan is left
         distance = nearest_plane(problem, places)
         if distance > farthest * (1 + 1e-9):
             best, farthest = places, distance

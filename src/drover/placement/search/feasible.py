@@ -17,8 +17,10 @@ from numpy.random import Generator
 from drover.load.arrays import Floats, Ints
 from drover.load.feasible import face_points, floor_point
 from drover.placement.problem import Flags, Problem
+from drover.placement.resilient.cluster import abundant, place_clustered
 from drover.placement.resilient.place import place_resilient
 from drover.placement.rules import Conflicts, repair
+from drover.placement.score import hyperplanes
 from drover.placement.search import kernels
 from drover.placement.search.kernels import Field, State
 
@@ -85,6 +87,17 @@ def worth(problem: Problem, places: Ints, points: Floats) -> float:
     return float(kernels.value(field, take_state(field, places)))
 
 
+def size(problem: Problem, places: Ints, points: Floats) -> float:
+    """Return the same with what links cost, in load and in bandwidth, which the search itself does not see."""
+    floor = floor_point(problem.lower, problem.coefficients.sum(axis=0), problem.capacity)
+    weighed = hyperplanes(problem, places)
+    margin = 1 - weighed @ floor
+    if (margin <= 0).any():
+        return 0.0
+    largest = (points @ (weighed / margin[:, None]).T).max(axis=1)
+    return float((np.maximum(largest, upper_caps(problem, points)) ** -float(points.shape[1])).mean())
+
+
 def climb(problem: Problem, places: Ints, rng: Generator, effort: Effort = DEFAULT) -> Ints:
     """Return the best plan found from a sound one, or that one."""
     d = problem.shares().shape[1]
@@ -94,14 +107,15 @@ def climb(problem: Problem, places: Ints, rng: Generator, effort: Effort = DEFAU
     seen, unseen = face_points(d, effort.points, int(seeds[0])), face_points(d, HELD_OUT, int(seeds[1]))
     field = take_field(problem, seen)
     budget = max(effort.look // effort.points // effort.starts, 1)
-    found = [places]
-    for start in starts(problem, places, rng, effort.starts):
+    begun = starts(problem, places, rng, effort.starts)
+    found = [places, *begun]  # a start can be better than what is made of it: the search does not see links
+    for start in begun:
         state = take_state(field, start)
         kicks = _kicks(problem, budget)
         orders = rng.permuted(np.tile(np.arange(problem.m), (kicks + 1, 1)), axis=1)
         kernels.wander(field, state, orders, rng.random((kicks, effort.strength, 2)), budget)
         found.append(state.places.copy())
-    values = [worth(problem, plan, unseen) for plan in found]
+    values = [size(problem, plan, unseen) for plan in found]
     return found[int(np.argmax(values))]
 
 
@@ -111,9 +125,14 @@ def _kicks(problem: Problem, budget: int) -> int:
 
 
 def starts(problem: Problem, places: Ints, rng: Generator, count: int) -> list[Ints]:
-    """Return plans to climb from: the given one, then ROD's for coefficients that are a little off."""
+    """Return plans to climb from: the given one, then ROD's for coefficients that are a little off.
+
+    If links cost anything, the second is by clusters.
+    """
     found = [places]
-    for _ in range(count - 1):
+    if problem.links.communication.any() or not abundant(problem):
+        found.append(place_clustered(problem, rng))
+    for _ in range(count - len(found)):
         noise = rng.uniform(0.7, 1.4, (problem.m, 1))
         bent = replace(problem, coefficients=problem.coefficients * noise)
         found.append(repair(problem, place_resilient(bent, rng)))
