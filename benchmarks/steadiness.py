@@ -22,7 +22,7 @@ from drover.placement.problem import Problem
 from drover.placement.score import score
 from drover.placement.search.steady import within
 
-FIRST, GRAPHS = 100, 10  # seeds that the defaults were not chosen on
+FIRST, GRAPHS = 100, 20  # seeds that the defaults were not chosen on
 FRESH = (13, 27, 55, 101)  # seconds after which a fresh window begins
 LOADS = (0.5, 0.7, 0.8, 0.9)
 POLICIES = ("correlation", "steady", "balanced-random", "largest-first")

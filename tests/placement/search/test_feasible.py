@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 
 from drover.load.feasible import face_points, feasible_ratio, floor_point, remaining_weights, weights
+from drover.placement.baseline import place_largest_first
 from drover.placement.exact import largest_feasible
 from drover.placement.instances import tree_problem
 from drover.placement.problem import Problem, no_links
 from drover.placement.resilient.place import place_resilient
 from drover.placement.score import feasible, node_coefficients
 from drover.placement.search import kernels
-from drover.placement.search.feasible import Effort, climb, take_field, take_state, worth
+from drover.placement.search.feasible import Effort, climb, take_field, take_state, within, worth
 from tests.strategies.problems import problems
 
 QUICK = Effort(points=128, look=2_000_000, starts=2)
@@ -111,6 +112,15 @@ def test_the_search_is_near_the_optimum() -> None:
         ratios.append(worth(problem, found, points) / best)
     assert min(ratios) >= 0.95
     assert np.mean(ratios) >= 0.995
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
+def test_a_budget_of_state_is_kept_and_used(share: float) -> None:
+    problem = replace(tree_problem(3, nodes=4, size=6), state=np.round(default_rng(0).exponential(1000, 30)))
+    start = place_largest_first(problem, default_rng(0))
+    found = within(problem, start, share * problem.state.sum(), default_rng(0), QUICK)
+    assert problem.state[found != start].sum() <= share * problem.state.sum()
+    assert (feasible(problem, found) > feasible(problem, start)) == (share > 0)
 
 
 def test_an_oracle_refuses_what_it_cannot_finish() -> None:

@@ -16,6 +16,7 @@ from numpy.random import Generator
 
 from drover.load.arrays import Floats, Ints
 from drover.load.feasible import face_points, floor_point
+from drover.placement.correlation.pairwise import movable
 from drover.placement.problem import Flags, Problem
 from drover.placement.resilient.cluster import abundant, place_clustered
 from drover.placement.resilient.place import place_resilient
@@ -25,6 +26,7 @@ from drover.placement.search import kernels
 from drover.placement.search.kernels import Field, State
 
 HELD_OUT: Final = 4096  # points for the last word
+SWAPS: Final = 100  # units up to which a budget looks at swaps, too
 LEAST_ROOM: Final = 1e-9  # of the ideal set's size, between equal bounds on a rate
 
 
@@ -117,6 +119,32 @@ def climb(problem: Problem, places: Ints, rng: Generator, effort: Effort = DEFAU
         found.append(state.places.copy())
     values = [size(problem, plan, unseen) for plan in found]
     return found[int(np.argmax(values))]
+
+
+def within(
+    problem: Problem,
+    places: Ints,
+    budget: float,
+    rng: Generator,
+    effort: Effort = DEFAULT,
+    *,
+    cost: Floats | None = None,
+) -> Ints:
+    """Return the best plan found within a budget of moves from a sound one; `cost`, (m,), is bytes of state else.
+
+    Sticky units move only in need. The result is better on points that nobody has seen, or the given plan.
+    """
+    d = problem.shares().shape[1]
+    if problem.n == 1 or d == 0:
+        return places
+    seeds = rng.integers(2**31, size=2)
+    seen, unseen = face_points(d, effort.points, int(seeds[0])), face_points(d, HELD_OUT, int(seeds[1]))
+    field = take_field(problem, seen, movable(problem, places))
+    state = take_state(field, places)
+    price = np.array(problem.state if cost is None else cost, dtype=np.float64)
+    kernels.spend(field, state, np.array(places), price, float(budget), problem.m <= SWAPS)
+    better = size(problem, state.places, unseen) > size(problem, places, unseen)
+    return state.places if better else places
 
 
 def _kicks(problem: Problem, budget: int) -> int:

@@ -169,56 +169,66 @@ def carry_out(field: Field, state: State, j: int, q: int, b: int) -> None:
     rank(state)
 
 
+@part
+def wake(state: State, awake: Flags, a: int, b: int) -> None:
+    """Wake the units of two nodes: what they could not gain before, they may gain now."""
+    for j in range(len(awake)):
+        awake[j] = awake[j] or state.places[j] == a or state.places[j] == b
+
+
 @compiled
-def try_unit(field: Field, state: State, j: int, best: float, order: Ints, work: Floats) -> tuple[float, int]:
+def try_unit(
+    field: Field, state: State, j: int, best: float, order: Ints, awake: Flags, work: Floats
+) -> tuple[float, int]:
     """Make every move and swap of unit j that raises the value; return the value and how many were looked at."""
-    m, looked = len(state.places), 0
-    for b in range(len(field.inverse)):
-        if b != state.places[j] and fits(field, state.places, j, b, -1):
-            found = evaluate(field, state, j, m, state.places[j], b, work)
-            looked += 1
-            if found > best * (1 + GAIN):
-                carry_out(field, state, j, m, b)
-                best = found
-    for q in order:
-        a, b = state.places[j], state.places[q]
-        if q <= j or a == b or not field.movable[q]:
+    m, n, looked = len(state.places), len(field.inverse), 0
+    for e in range(n + m):  # node e, or the node of a unit in exchange for it
+        q = m if e < n else order[e - n]
+        a, b = state.places[j], e if e < n else state.places[q]
+        if a == b or not fits(field, state.places, j, b, q):
             continue
-        if fits(field, state.places, j, b, q) and fits(field, state.places, q, a, j):
-            found = evaluate(field, state, j, q, a, b, work)
-            looked += 1
-            if found > best * (1 + GAIN):
-                carry_out(field, state, j, q, b)
-                best = found
+        if q < m and not (field.movable[q] and fits(field, state.places, q, a, j)):
+            continue
+        found = evaluate(field, state, j, q, a, b, work)
+        looked += 1
+        if found > best * (1 + GAIN):
+            carry_out(field, state, j, q, b)
+            wake(state, awake, a, b)
+            best = found
     return best, looked
 
 
 @compiled
-def climb(field: Field, state: State, order: Ints, budget: int) -> int:
-    """Raise the value until no move or swap does, or `budget` candidates were looked at; return how many were."""
+def climb(field: Field, state: State, order: Ints, awake: Flags, budget: int) -> int:
+    """Raise the value by moves and swaps of units that are awake; return how many candidates were looked at.
+
+    A unit that gains nothing falls asleep until its node changes: without this, most of the time would go into looking
+    again at what was refused before.
+    """
     work = np.empty((2, state.loads.shape[1]))
     best, looked, idle, e = value(field, state), 0, 0, 0
     while idle < len(order) and looked < budget:
         j = order[e]
         e = (e + 1) % len(order)
         idle += 1
-        if field.movable[j]:
-            before = best
-            best, more = try_unit(field, state, j, best, order, work)
+        if awake[j] and field.movable[j]:
+            awake[j] = False
+            best, more = try_unit(field, state, j, best, order, awake, work)
             looked += more
-            if best > before:
-                idle = 0
+            idle = 0
     return looked
 
 
 @compiled
-def kick(field: Field, state: State, draws: Floats) -> None:
+def kick(field: Field, state: State, awake: Flags, draws: Floats) -> None:
     """Move as many units as there are rows in `draws`, (kicks, 2), each to a drawn node, if it may go there."""
     m, n = len(state.places), len(field.inverse)
     for e in range(len(draws)):
         j, b = int(draws[e, 0] * m), int(draws[e, 1] * n)
-        if field.movable[j] and b != state.places[j] and fits(field, state.places, j, b, -1):
+        a = state.places[j]
+        if field.movable[j] and b != a and fits(field, state.places, j, b, -1):
             state.places[j] = b
+            wake(state, awake, a, b)
     settle(field, state)
 
 
@@ -228,13 +238,15 @@ def wander(field: Field, state: State, orders: Ints, draws: Floats, budget: int)
 
     `orders` is (kicks + 1, m); `draws` is (kicks, strength, 2).
     """
-    looked = climb(field, state, orders[0], budget)
+    awake = np.ones(len(state.places), dtype=np.bool_)
+    looked = climb(field, state, orders[0], awake, budget)
     best, kept = value(field, state), state.places.copy()
     for e in range(len(draws)):
         if looked >= budget:
             break
-        kick(field, state, draws[e])
-        looked += climb(field, state, orders[e + 1], budget - looked)
+        awake[:] = False
+        kick(field, state, awake, draws[e])
+        looked += climb(field, state, orders[e + 1], awake, budget - looked)
         found = value(field, state)
         if found > best * (1 + GAIN):
             best, kept = found, state.places.copy()
@@ -244,3 +256,41 @@ def wander(field: Field, state: State, orders: Ints, draws: Floats, budget: int)
     state.places[:] = kept
     settle(field, state)
     return looked
+
+
+@compiled
+def price_of(places: Ints, origin: Ints, cost: Floats, j: int, b: int) -> float:
+    """Return what it costs, besides what is spent already, that unit j (m for nobody) is on node b."""
+    if j >= len(places):
+        return 0.0
+    return float(cost[j] * (int(b != origin[j]) - int(places[j] != origin[j])))
+
+
+@compiled
+def spend(field: Field, state: State, origin: Ints, cost: Floats, budget: float, swaps: bool) -> float:
+    """Make the moves and swaps that raise the value most for their cost, up to a budget; return what was spent.
+
+    A unit costs once it is away from its origin, (m,), wherever it is; going back gives the cost back.
+    """
+    m, n, spent, places = len(state.places), len(field.inverse), 0.0, state.places
+    work, least = np.empty((2, state.loads.shape[1])), 1e-9 * max(cost.max(), 1e-300)
+    while True:
+        now, best, one, other, to = value(field, state), 0.0, -1, -1, -1
+        for j in range(m):
+            for e in range(n + m if swaps else n):  # node e, or the node of unit e - n in exchange for it
+                q, b = (m, e) if e < n else (e - n, places[e - n])
+                a = places[j]
+                if a == b or not field.movable[j] or (q < m and (q <= j or not field.movable[q])):
+                    continue
+                price = price_of(places, origin, cost, j, b) + price_of(places, origin, cost, q, a)
+                if spent + price > budget or not fits(field, places, j, b, q):
+                    continue
+                if q < m and not fits(field, places, q, a, j):
+                    continue
+                gain = evaluate(field, state, j, q, a, b, work) / now - 1
+                if gain > GAIN and gain / max(price, least) > best:
+                    best, one, other, to = gain / max(price, least), j, q, b
+        if one < 0:
+            return spent
+        spent += price_of(places, origin, cost, one, to) + price_of(places, origin, cost, other, places[one])
+        carry_out(field, state, one, other, to)
