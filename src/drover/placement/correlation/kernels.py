@@ -1,7 +1,8 @@
 """The compiled loops of correlation-based placing: a pair of nodes, a round of pairs, all nodes.
 
 Rule 1: functions over arrays; those that change a plan change `Nodes`, and nothing else.
-Rule 2: ties within 1e-9 go to the larger mean load, then to the smaller index: operators of one chain correlate
+Rule 2: plain loops, no array expressions: these take seconds each to compile, and are no faster.
+Rule 3: ties within 1e-9 go to the larger mean load, then to the smaller index: operators of one chain correlate
 exactly, and without this rule rounding would decide between them.
 """
 
@@ -20,7 +21,6 @@ BALANCE, REDISTRIBUTE, EXCHANGE = 0, 1, 2  # what a pair of nodes does: COR-BAL,
 CORRELATION, LARGEST, DRAW = 0, 1, 2  # by what a unit is chosen
 
 compiled = numba.njit(cache=True, error_model="numpy")
-part = numba.njit(cache=True, error_model="numpy", forceinline=True)
 
 
 class Units(NamedTuple):
@@ -68,7 +68,7 @@ class Method(NamedTuple):
     own: bool  # whether an exchange counts a unit's own load among its node's, as the printed figure does
 
 
-@part
+@compiled
 def _rho(units: Units, j: int, sums: Floats, s: int) -> float:
     """Return the correlation of unit j with the load in row s."""
     dot, square = 0.0, 0.0
@@ -78,7 +78,7 @@ def _rho(units: Units, j: int, sums: Floats, s: int) -> float:
     return dot / np.sqrt(square) if square > units.tiny * units.tiny else 0.0
 
 
-@part
+@compiled
 def _rho_rest(units: Units, j: int, sums: Floats, s: int) -> float:
     """Return the correlation of unit j with the load in row s without its own."""
     dot, square = 0.0, 0.0
@@ -89,7 +89,7 @@ def _rho_rest(units: Units, j: int, sums: Floats, s: int) -> float:
     return dot / np.sqrt(square) if square > units.tiny * units.tiny else 0.0
 
 
-@part
+@compiled
 def correlate(sums: Floats, a: int, b: int, tiny: float) -> float:
     """Return the correlation of the loads in two rows, 0 if one is constant."""
     dot, one, other = 0.0, 0.0, 0.0
@@ -100,7 +100,7 @@ def correlate(sums: Floats, a: int, b: int, tiny: float) -> float:
     return dot / np.sqrt(one * other) if one > tiny * tiny and other > tiny * tiny else 0.0
 
 
-@part
+@compiled
 def beats(units: Units, j: int, score: float, best: int, top: float) -> bool:
     """Return whether unit j goes before the best so far, -1 if there is none: by score, then load, then index."""
     if best < 0 or score > top + TIE:
@@ -110,13 +110,13 @@ def beats(units: Units, j: int, score: float, best: int, top: float) -> bool:
     return bool(j < best if units.load[j] == units.load[best] else units.load[j] > units.load[best])
 
 
-@part
+@compiled
 def _heavier(pair: Pair) -> int:
     """Return the side with the larger relative load; of equal ones, the second gives and the first takes."""
     return 0 if pair.load[0] * pair.capacity[1] > pair.load[1] * pair.capacity[0] else 1
 
 
-@part
+@compiled
 def _shift(units: Units, pair: Pair, e: int) -> None:
     """Move member e to the other side."""
     j, s = pair.members[e], pair.side[e]
@@ -156,10 +156,15 @@ def balance(units: Units, pair: Pair, choice: int) -> None:
 def redistribute(units: Units, pair: Pair) -> None:
     """Take all free units away and give them back by score, Fig. 5.3 [Xing06]; the lighter side is always next."""
     q, h = len(pair.members), pair.sums.shape[1]
-    away, rho = pair.free.copy(), np.zeros((2, q))
-    pair.load[:], pair.sums[:] = 0.0, 0.0  # added up anew: what subtracting leaves over would decide ties
+    away, rho, left = np.zeros(q, dtype=np.bool_), np.zeros((2, q)), 0
+    for s in range(2):  # added up anew: what subtracting leaves over would decide ties
+        pair.load[s] = 0.0
+        for t in range(h):
+            pair.sums[s, t] = 0.0
     for e in range(q):
-        if not away[e]:
+        if pair.free[e]:
+            away[e], left = True, left + 1
+        else:
             pair.load[pair.side[e]] += units.load[pair.members[e]]
             for t in range(h):
                 pair.sums[pair.side[e], t] += units.centred[pair.members[e], t]
@@ -167,7 +172,7 @@ def redistribute(units: Units, pair: Pair) -> None:
         for e in range(q):
             if away[e]:
                 rho[s, e] = _rho(units, pair.members[e], pair.sums, s)
-    for _ in range(away.sum()):
+    for _ in range(left):
         r = 1 - _heavier(pair)
         best, top = -1, 0.0
         for e in range(q):
@@ -187,7 +192,7 @@ def redistribute(units: Units, pair: Pair) -> None:
 @compiled
 def exchange(units: Units, pair: Pair, method: Method) -> None:
     """Move units with a score above delta to the lighter side, Fig. 5.4 [Xing06], whose sign for X_r is corrected."""
-    for _ in range(pair.free.sum()):
+    for _ in range(len(pair.members)):  # each unit at most once, on average
         s = _heavier(pair)
         best, top = -1, 0.0
         for e in range(len(pair.members)):
@@ -216,14 +221,18 @@ def work_on(units: Units, pair: Pair, method: Method) -> None:
 
 
 @compiled
+def _count(nodes: Nodes, i: int) -> int:
+    count, j = 0, nodes.first[i]
+    while j >= 0:
+        count += 1
+        j = nodes.following[j]
+    return count
+
+
+@compiled
 def take_out(units: Units, nodes: Nodes, a: int, b: int) -> Pair:
     """Return two nodes as a pair."""
-    count = 0
-    for i in (a, b):
-        j = nodes.first[i]
-        while j >= 0:
-            count += 1
-            j = nodes.following[j]
+    count = _count(nodes, a) + _count(nodes, b)
     members, side = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
     free = np.empty(count, dtype=np.bool_)
     e = 0
@@ -240,8 +249,13 @@ def take_out(units: Units, nodes: Nodes, a: int, b: int) -> Pair:
             members[e], side[e] = j, s
             e += 1
             j = nodes.following[j]
-    both = np.array([a, b])
-    return Pair(members, side, free, nodes.sums[both], nodes.load[both], nodes.capacity[both])
+    sums, load, capacity = np.empty((2, nodes.sums.shape[1])), np.empty(2), np.empty(2)
+    for s in range(2):
+        i = a if s == 0 else b
+        load[s], capacity[s] = nodes.load[i], nodes.capacity[i]
+        for t in range(sums.shape[1]):
+            sums[s, t] = nodes.sums[i, t]
+    return Pair(members, side, free, sums, load, capacity)
 
 
 @compiled
@@ -254,7 +268,8 @@ def put_back(nodes: Nodes, pair: Pair, a: int, b: int) -> None:
         nodes.following[j] = nodes.first[i]
         nodes.first[i] = j
     nodes.load[a], nodes.load[b] = pair.load[0], pair.load[1]
-    nodes.sums[a], nodes.sums[b] = pair.sums[0], pair.sums[1]
+    for t in range(nodes.sums.shape[1]):
+        nodes.sums[a, t], nodes.sums[b, t] = pair.sums[0, t], pair.sums[1, t]
 
 
 @compiled

@@ -17,7 +17,7 @@ from drover.placement.baseline import place_whole, settle
 from drover.placement.correlation import kernels
 from drover.placement.correlation.kernels import Method, Nodes, Units
 from drover.placement.correlation.nodes import kernels as loops
-from drover.placement.correlation.place import DEFAULT, Correlation, take_nodes, take_units
+from drover.placement.correlation.place import DEFAULT, Correlation, by_load, take_nodes, take_units
 from drover.placement.problem import NOWHERE, Flags, Problem
 from drover.placement.rules import repair
 
@@ -65,7 +65,7 @@ def run_round(
 def step(units: Units, nodes: Nodes, algorithm: Pairwise, settings: Correlation) -> None:
     """Run one round on a plan in place."""
     method = Method(algorithm.kind, algorithm.choice, settings.delta, settings.own)
-    loops.run_round(units, nodes, method, settings.epsilon)
+    loops.run_round(units, nodes, by_load(nodes), method, settings.epsilon)
     if algorithm.improved:
         loops.relieve(units, nodes, method, settings.theta)
 

@@ -60,10 +60,15 @@ def take_units(problem: Problem, movable: Flags, rng: Generator) -> Units:
 def take_nodes(problem: Problem, units: Units, places: Ints) -> Nodes:
     """Return a plan as the kernels change it."""
     n, m, h = problem.n, problem.m, problem.series.shape[1]
-    empty = (np.empty(n, dtype=np.int64), np.empty(m, dtype=np.int64), np.empty((n, h)), np.empty(n))
+    empty = (np.full(n, NOWHERE), np.full(m, NOWHERE), np.zeros((n, h)), np.zeros(n))
     nodes = Nodes(np.array(problem.capacity), np.array(places, dtype=np.int64), *empty)
     loops.tally(units, nodes)
     return nodes
+
+
+def by_load(nodes: Nodes) -> Ints:
+    """Return the nodes by relative load, the heaviest first, equal ones by index."""
+    return np.argsort(-nodes.load / nodes.capacity, kind="stable")
 
 
 def place_correlated(
@@ -80,7 +85,7 @@ def place_correlated(
     loops.distribute(units, nodes)
     if (nodes.places == NOWHERE).any():
         nodes = take_nodes(problem, units, settle(problem, nodes.places))
-    loops.run_round(units, nodes, Method(kernels.BALANCE, kernels.CORRELATION, 0.0, False), 0.0)
+    loops.run_round(units, nodes, by_load(nodes), Method(kernels.BALANCE, kernels.CORRELATION, 0.0, False), 0.0)
     method = Method(kernels.REDISTRIBUTE, kernels.CORRELATION, settings.delta, settings.own)
     loops.improve_all(units, nodes, method, settings.theta)
     return nodes.places

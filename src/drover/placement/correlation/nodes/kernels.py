@@ -17,7 +17,6 @@ from drover.placement.correlation.kernels import (
     compiled,
     correlate,
     improve_pair,
-    part,
     put_back,
     take_out,
     work_on,
@@ -27,14 +26,13 @@ from drover.placement.problem import Flags
 
 @compiled
 def tally(units: Units, nodes: Nodes) -> None:
-    """Fill in lists, sums and loads of the nodes from their places; -1 is nowhere."""
-    nodes.first[:], nodes.sums[:], nodes.load[:] = -1, 0.0, 0.0
+    """Fill in lists, sums and loads of empty nodes from the places of units; -1 is nowhere."""
     for j in range(len(nodes.places) - 1, -1, -1):
         if nodes.places[j] >= 0:
             _add(units, nodes, j, nodes.places[j])
 
 
-@part
+@compiled
 def _add(units: Units, nodes: Nodes, j: int, i: int) -> None:
     nodes.places[j] = i
     nodes.following[j] = nodes.first[i]
@@ -44,7 +42,7 @@ def _add(units: Units, nodes: Nodes, j: int, i: int) -> None:
         nodes.sums[i, t] += units.centred[j, t]
 
 
-@part
+@compiled
 def _fits(units: Units, nodes: Nodes, j: int, i: int) -> bool:
     fits = units.allowed[j, i]
     c = units.start[j]
@@ -86,8 +84,11 @@ def distribute(units: Units, nodes: Nodes) -> None:
     A node that no unit that is left may go to is closed. Units that no open node takes stay at -1.
     """
     m, n = len(nodes.places), len(nodes.load)
-    left = np.flatnonzero(nodes.places < 0)
-    count, closed = len(left), np.zeros(n, dtype=np.bool_)
+    left, count, closed = np.empty(m, dtype=np.int64), 0, np.zeros(n, dtype=np.bool_)
+    for j in range(m):
+        if nodes.places[j] < 0:
+            left[count] = j
+            count += 1
     rho, sums = np.zeros((n, m)), np.zeros(m)
     for i in range(n):
         if nodes.first[i] >= 0:
@@ -106,28 +107,39 @@ def distribute(units: Units, nodes: Nodes) -> None:
             closed[r] = True
             continue
         _add(units, nodes, left[best], r)
-        left[best : count - 1] = left[best + 1 : count]
         count -= 1
+        for e in range(best, count):
+            left[e] = left[e + 1]
         _correlate_all(units, nodes, r, left, count, rho, sums)
 
 
 @compiled
-def run_round(units: Units, nodes: Nodes, method: Method, epsilon: float) -> int:
-    """Pair the heaviest node with the lightest, and so on inwards; work on pairs whose loads differ by more.
+def run_round(units: Units, nodes: Nodes, order: Ints, method: Method, epsilon: float) -> int:
+    """Pair the first node in `order` with the last, and so on inwards; work on pairs whose loads differ by more.
 
-    Returns how many pairs were worked on. Loads are relative to capacity.
+    The order is by load relative to capacity, the heaviest first. Returns how many pairs were worked on.
     """
-    relative = nodes.load / nodes.capacity
-    order = np.argsort(-relative, kind="mergesort")
     n, worked = len(order), 0
     for e in range(n // 2):
         a, b = order[e], order[n - 1 - e]
-        if relative[a] - relative[b] > epsilon:
+        if nodes.load[a] / nodes.capacity[a] - nodes.load[b] / nodes.capacity[b] > epsilon:
             pair = take_out(units, nodes, a, b)
             work_on(units, pair, method)
             put_back(nodes, pair, a, b)
             worked += 1
     return worked
+
+
+@compiled
+def _least_correlated(units: Units, nodes: Nodes, i: int, theta: float) -> int:
+    """Return the node that correlates least with node i, -1 if none does so by less than theta."""
+    best, least = -1, theta
+    for k in range(len(nodes.load)):
+        if k != i:
+            rho = correlate(nodes.sums, i, k, units.tiny)
+            if rho < least - TIE:
+                best, least = k, rho
+    return best
 
 
 @compiled
@@ -139,21 +151,19 @@ def relieve(units: Units, nodes: Nodes, method: Method, theta: float) -> int:
     """
     n, h, improved = len(nodes.load), nodes.sums.shape[1], 0
     for i in range(n):
-        deviation = np.sqrt((nodes.sums[i] * nodes.sums[i]).sum() / h)
+        square = 0.0
+        for t in range(h):
+            square += nodes.sums[i, t] * nodes.sums[i, t]
+        deviation = np.sqrt(square / h)
         if nodes.load[i] + deviation <= nodes.capacity[i]:
             continue
-        s, least = -1, theta
-        for k in range(n):
-            if k != i:
-                rho = correlate(nodes.sums, i, k, units.tiny)
-                if rho < least - TIE:
-                    s, least = k, rho
+        s = _least_correlated(units, nodes, i, theta)
         if s >= 0 and improve_pair(units, nodes, i, s, method):
             improved += 1
     return improved
 
 
-@part
+@compiled
 def _rescan(rho: Floats, open_pair: Flags, i: int, low: Ints) -> None:
     """Find the least correlated of the pairs of node i that are open, -1 if none is."""
     best = -1
@@ -175,6 +185,16 @@ def _refresh(units: Units, nodes: Nodes, i: int, other: int, rho: Floats, open_p
 
 
 @compiled
+def _least_pair(rho: Floats, low: Ints) -> int:
+    """Return the node with the least correlated open pair, -1 if there is none."""
+    best = -1
+    for k in range(len(low)):
+        if low[k] >= 0 and (best < 0 or rho[k, low[k]] < rho[best, low[best]]):
+            best = k
+    return best
+
+
+@compiled
 def improve_all(units: Units, nodes: Nodes, method: Method, theta: float) -> int:
     """Work on the least correlated pairs below theta, Fig. 5.7 [Xing06], keeping rises; return how many were kept.
 
@@ -189,10 +209,7 @@ def improve_all(units: Units, nodes: Nodes, method: Method, theta: float) -> int
     for i in range(n):
         _rescan(rho, open_pair, i, low)
     for _ in range(n * (n - 1) // 2):
-        i = -1
-        for k in range(n):
-            if low[k] >= 0 and (i < 0 or rho[k, low[k]] < rho[i, low[i]]):
-                i = k
+        i = _least_pair(rho, low)
         if i < 0:
             return kept
         j = low[i]
