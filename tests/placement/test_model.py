@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,6 +17,7 @@ from drover.placement.faults import faults
 from drover.placement.model import problem_of
 from drover.placement.plan import Plan, units_of
 from drover.placement.policy import propose
+from drover.placement.score import score
 from tests.strategies import networks
 
 CHAINS = chains(default_rng(1), ChainParameters(chains=2, length=2, selectivity=(0.5, 0.5)))
@@ -40,10 +43,12 @@ def test_an_unknown_pin_is_named() -> None:
 
 
 @given(network=networks())
-@settings(max_examples=40)
+@settings(max_examples=int(os.environ.get("DROVER_POLICY_EXAMPLES", "40")))
 def test_any_network_can_be_placed(network: Network) -> None:
     series = {network.sources[0].name: [900.0, 1000.0, 1100.0]}
     problem = problem_of(settle(network), np.ones(3), series=series)
     assert problem.units == units_of(network)
-    for name in ("resilient", "correlation", "combined", "clustered"):
-        assert list(faults(problem, propose(problem, name, default_rng(0)))) == []
+    for name in ("resilient", "correlation", "combined", "clustered", "steady", "searched"):
+        places = propose(problem, name, default_rng(0))
+        assert list(faults(problem, places)) == []
+        assert score(problem, places).overload >= 0

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 
 import click
+from rich.console import Console
 
 from drover.cli.inputs import network_of
 from drover.cli.loads import load_options
 from drover.cli.plans import NODES, plan_of
+from drover.errors import visible
 from drover.network.files.disk import write_text
 
 
@@ -74,8 +77,11 @@ def plan(
     count = before.nodes if before is not None else nodes or NODES
     question = planning.ask(read, rates, statistics, capacity, count)
     problem = planning.with_rules(question, pins, together, apart)
-    answer = planning.find(question, problem, before, policy, seed)
+    console = Console(stderr=True)
+    # The first time on a machine, a policy is compiled, which takes seconds.
+    with console.status(f"placing by {visible(policy)} ...") if console.is_terminal else nullcontext():
+        answer = planning.find(question, problem, before, policy, seed)
     if out is not None:
         write_text(out, json.dumps(planning.plan_data(answer), indent=2) + "\n")
-        click.echo(f"written to {out}", err=True)
+        click.echo(f"written to {visible(out)}", err=True)
     click.echo(json.dumps(planning.as_data(answer), indent=2) if as_json else "\n".join(planning.lines(answer)))

@@ -86,7 +86,8 @@ def fuse(problem: Problem, groups: Groups | None = None) -> Fused:
         if len(set(found)) < len(found):
             names = ", ".join(problem.units[j] for j in group)
             raise ProblemError(f"apart has {names}, but together joins two of them. Drop one of the two rules.")
-    allowed = np.array([problem.reachable()[rows].all(axis=0) for rows in members]).reshape(fused, problem.n)
+    reachable = problem.reachable()
+    allowed = np.array([reachable[rows].all(axis=0) for rows in members]).reshape(fused, problem.n)
     for rows in (members[unit] for unit in np.flatnonzero(~allowed.any(axis=1))):
         names = ", ".join(problem.units[j] for j in rows)
         raise ProblemError(f"together has {names}, but no node is allowed for all of them. Allow one, or part them.")
@@ -137,8 +138,9 @@ def repair(problem: Problem, places: Ints) -> Ints:
     """
     reachable, conflicts = problem.reachable(), Conflicts.of(problem)
     places = np.array(places, dtype=np.int64)
-    wrong = [j for j in range(problem.m) if places[j] == NOWHERE or not reachable[j, places[j]]]
-    wrong += _clashing(places, conflicts, set(wrong))
+    lost = (places == NOWHERE) | ~reachable[np.arange(problem.m), places]
+    wrong = [int(j) for j in np.flatnonzero(lost)]
+    wrong += _clashing(places, conflicts, set(wrong)) if problem.apart else []
     if not wrong:
         return places
     tied = {j for j in range(problem.m) if len(conflicts.of_unit(j))}

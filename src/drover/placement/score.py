@@ -23,7 +23,7 @@ from drover.load.feasible import (
     weights,
 )
 from drover.load.series import correlations, node_series
-from drover.placement.problem import NOWHERE, Problem
+from drover.placement.problem import NOWHERE, Flags, Problem
 
 POINTS: Final = 4096
 SEED: Final = 20061012  # of the points all plans are compared on
@@ -73,7 +73,6 @@ def score(problem: Problem, places: Ints) -> Score:
     deviation, correlation = variation(node_series(problem.series, places, problem.n), problem.capacity)
     links, moves = problem.links, (problem.current != NOWHERE) & (problem.current != places)
     cut = places[links.source] != places[links.target]
-    rated = bool(len(problem.rates)) or not len(links.source)
     total = problem.load.sum()
     return Score(
         overload=float(loads.max()),
@@ -84,15 +83,18 @@ def score(problem: Problem, places: Ints) -> Score:
         deviation=deviation,
         correlation=correlation,
         headroom=_headroom(problem, places),
-        cut=float((links.bandwidth[cut] @ problem.rates).sum())
-        if len(links.source) and rated
-        else 0.0
-        if rated
-        else math.nan,
+        cut=_cut_bytes(problem, cut),
         cut_links=int(cut.sum()),
         moved=float(problem.state[moves].sum()),
         moved_load=float(problem.load[moves].sum() / total) if total > 0 else 0.0,
     )
+
+
+def _cut_bytes(problem: Problem, cut: Flags) -> float:
+    """Return the bytes per second of the links that are cut, (g,), at present rates."""
+    if not cut.any():
+        return 0.0
+    return float((problem.links.bandwidth[cut] @ problem.rates).sum()) if len(problem.rates) else math.nan
 
 
 def feasible(problem: Problem, places: Ints, points: Floats | None = None) -> float:
@@ -110,7 +112,8 @@ def hyperplanes(problem: Problem, places: Ints) -> Floats:
     The communication of cut links counts on both their nodes; the bandwidth of a cut link counts once in the total.
     """
     totals = problem.coefficients.sum(axis=0)  # without communication: the ideal plan cuts nothing
-    load = weights(node_coefficients(problem, places), problem.capacity, totals)
+    with np.errstate(over="ignore"):  # a stream may load nobody but the links
+        load = weights(node_coefficients(problem, places), problem.capacity, totals)
     if not len(problem.links.source) or (np.isinf(problem.bandwidth).all() and np.isinf(problem.total_bandwidth)):
         return load
     links = problem.links
@@ -120,8 +123,9 @@ def hyperplanes(problem: Problem, places: Ints) -> Floats:
         np.add.at(through, places[ends[cut]], links.bandwidth[cut])
     through[-1] = links.bandwidth[cut].sum(axis=0)
     limits = np.append(problem.bandwidth, problem.total_bandwidth)
-    scaled = through[:, totals > 0] * problem.capacity.sum() / totals[totals > 0]
-    return np.vstack([load, scaled / limits[:, None]])
+    with np.errstate(over="ignore"):
+        scaled = through[:, totals > 0] * problem.capacity.sum() / totals[totals > 0]
+        return np.vstack([load, scaled / limits[:, None]])
 
 
 def _weights(problem: Problem, places: Ints) -> tuple[Floats, Floats]:

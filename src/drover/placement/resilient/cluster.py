@@ -99,7 +99,7 @@ def cluster(problem: Problem, thresholds: Thresholds) -> Groups:
 
 def _ratio(cost: Floats, load: Floats, one: Ints, other: Ints) -> Floats:
     """Return max over both ends and all streams of the cost of a link over the load of its end; 0/0 is 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # a load of 5e-324 is a load
         ratios = [np.nan_to_num(cost / load[end], nan=0.0, posinf=np.inf) for end in (one, other)]
     return np.asarray(np.maximum(*ratios).max(axis=1, initial=0.0))
 

@@ -93,6 +93,8 @@ def size(problem: Problem, places: Ints, points: Floats) -> float:
     """Return the same with what links cost, in load and in bandwidth, which the search itself does not see."""
     floor = floor_point(problem.lower, problem.coefficients.sum(axis=0), problem.capacity)
     weighed = hyperplanes(problem, places)
+    if not np.isfinite(weighed).all():
+        return 0.0
     margin = 1 - weighed @ floor
     if (margin <= 0).any():
         return 0.0
