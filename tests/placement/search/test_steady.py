@@ -18,7 +18,7 @@ from drover.placement.exact import least_variance
 from drover.placement.instances import chain_problem
 from drover.placement.problem import Problem
 from drover.placement.score import score
-from drover.placement.search.steady import Steadiness, descend, features, take_field, take_state, within
+from drover.placement.search.steady import FEW_MOVES, Steadiness, descend, features, take_field, take_state, within
 from drover.placement.search.variance import kernels
 from tests.strategies.problems import problems
 
@@ -98,7 +98,7 @@ def test_a_budget_is_kept(share: float) -> None:
 def test_a_larger_budget_is_worth_more() -> None:
     problem = chain_problem(1)
     start = place_whole(problem, default_rng(0))
-    found = [objective(problem, within(problem, start, budget, cost=problem.load), QUICK) for budget in (1, 4, 16)]
+    found = [objective(problem, within(problem, start, budget, cost=problem.load), FEW_MOVES) for budget in (1, 4, 16)]
     assert found == sorted(found, reverse=True)
 
 

@@ -8,6 +8,7 @@ a stream that was idle all window otherwise looks as if it cost nothing.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,6 +26,7 @@ from drover.placement.search.variance.kernels import Field, State
 
 ROUNDING: Final = 1e-12  # of F: a smaller gain is none
 LARGEST: Final = 8000  # units: K has 64 million entries
+CHARGES: Final = 16  # tried, each half way between one that was too low and one that was not
 SWAPS: Final = 1000  # units up to which a budget looks at swaps, too: each step then looks at all pairs
 
 
@@ -41,6 +43,8 @@ class Steadiness:
 
 
 DEFAULT: Final = Steadiness()
+# Few moves fit a window less closely than a whole plan does, and need less of the model against that.
+FEW_MOVES: Final = Steadiness(shrink=0.2, balance=0.1)
 
 
 def features(problem: Problem, settings: Steadiness = DEFAULT) -> Floats:
@@ -112,19 +116,44 @@ def place_steady(problem: Problem, rng: Generator, settings: Steadiness = DEFAUL
 
 
 def within(
-    problem: Problem, places: Ints, budget: float, settings: Steadiness = DEFAULT, *, cost: Floats | None = None
+    problem: Problem, places: Ints, budget: float, settings: Steadiness = FEW_MOVES, *, cost: Floats | None = None
 ) -> Ints:
     """Return the best plan found within a budget of moves from a sound one; `cost`, (m,), is bytes of state else.
 
     Sticky units move only in need.
     """
     field = take_field(problem, settings, movable(problem, places))
-    state = take_state(field, places)
     price = np.array(problem.state if cost is None else cost, dtype=np.float64)
+    state = take_state(field, places)
     kernels.spend(field, state, np.array(places), price, float(budget), problem.m <= SWAPS)
-    return state.places
+    found = [state.places, *_haggle(problem, field, places, price, float(budget), settings)]
+    return min(found, key=lambda plan: kernels.value(field, take_state(field, plan)))
+
+
+def _haggle(
+    problem: Problem, field: Field, places: Ints, cost: Floats, budget: float, settings: Steadiness
+) -> Iterator[Ints]:
+    """Yield plans within the budget: moves are charged for, and the charge is lowered as far as the budget allows.
+
+    What is bought one by one is not always the best for its price together.
+    """
+    order, total = np.lexsort((np.arange(problem.m), -problem.load)), float(cost.sum())
+    if total <= 0:
+        return
+    start = kernels.value(field, take_state(field, places))
+    low, high = 0.0, 10 * start / total
+    for _ in range(CHARGES):
+        charge = (low + high) / 2
+        state = take_state(field, places)
+        kernels.haggle(field, state, np.array(places), cost, charge, order, settings.sweeps)
+        if cost[state.places != places].sum() <= budget:
+            high = charge
+            yield state.places
+        else:
+            low = charge
 
 
 def place_thriftily(problem: Problem, rng: Generator) -> Ints:
-    """Improve the current plan by moves that are worth it, a tenth of all state at most."""
-    return within(problem, begin(problem, rng), 0.1 * float(problem.state.sum()))
+    """Improve the current plan by moves worth it: a tenth of all state at most, or of load if none is known."""
+    cost = problem.state if problem.state.any() else problem.load
+    return within(problem, begin(problem, rng), 0.1 * float(cost.sum()), cost=cost)

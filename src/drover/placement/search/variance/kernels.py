@@ -167,3 +167,33 @@ def spend(field: Field, state: State, origin: Ints, cost: Floats, budget: float,
         if other >= 0:
             spent += _price(places, origin, cost, other, back)
             carry_out(field, state, other, back)
+
+
+@compiled
+def haggle(field: Field, state: State, origin: Ints, cost: Floats, rate: float, order: Ints, most: int) -> int:
+    """Lower F + rate * cost of what is away from its origin, as `descend` lowers F; return the moves."""
+    n, made, places = len(field.inverse), 0, state.places
+    for _ in range(most):
+        before = made
+        for j in order:
+            if not field.movable[j]:
+                continue
+            for b in range(n):
+                gain = move_gain(field, state, j, b) - rate * _price(places, origin, cost, j, b)
+                if b != places[j] and gain > field.gain and fits(field, places, j, b, -1):
+                    carry_out(field, state, j, b)
+                    made += 1
+            for q in range(j + 1, len(places)):
+                a, b = places[j], places[q]
+                if a == b or not field.movable[q]:
+                    continue
+                price = _price(places, origin, cost, j, b) + _price(places, origin, cost, q, a)
+                if swap_gain(field, state, j, q) - rate * price <= field.gain:
+                    continue
+                if fits(field, places, j, b, q) and fits(field, places, q, a, j):
+                    carry_out(field, state, j, b)
+                    carry_out(field, state, q, a)
+                    made += 2
+        if made == before:
+            break
+    return made
