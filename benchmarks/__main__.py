@@ -14,11 +14,17 @@ NAMES: Mapping[str, str] = {
     "overhead": "pass-through operators against a bare mapInArrow",
     "move": "moving an aggregate against stopping a query and starting it again",
     "memory": "a worker's memory against the Arrow size of a join's window",
+    "placement": "how long placing takes, against printed times and plain numpy",
+    "optimum": "how near plans come to the best there is, on small problems",
+    "resilience": "feasible sets of all policies on random trees, and the search beyond ROD",
+    "steadiness": "variance and balance of correlation-based plans, and the search beyond them",
 }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Compare drover with plain Spark.")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Compare drover with plain Spark, and its plans with others."
+    )
     parser.add_argument("name", nargs="?", choices=[*NAMES, "all"], help="which one; without it they are listed")
     parser.add_argument("--json", action="store_true", help="print one JSON object per benchmark")
     parser.add_argument("--quick", action="store_true", help="fewer batches: to see that it runs, not to be quoted")

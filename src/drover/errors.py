@@ -112,6 +112,10 @@ class LoadError(DroverError):
     """Statistics, capacities or coefficients that make no load model."""
 
 
+class ProblemError(DroverError):
+    """A placement problem that contradicts itself, or lacks what a policy needs."""
+
+
 class FileError(FaultsError):
     """A network file that cannot be read as one."""
 

@@ -107,9 +107,9 @@ def lines(answer: Answer) -> Iterator[str]:
     else:
         yield f"{where}: all rates can grow {room.all.factor:.4g} times before node {room.all.node} is overloaded"
     yield ""
-    yield from _table(["node", "load", "capacity", "used", "units"], list(_node_rows(answer)))
+    yield from table(["node", "load", "capacity", "used", "units"], list(_node_rows(answer)))
     yield ""
-    yield from _table(["source", "rows/s", "most alone", "times", "then full"], list(_source_rows(room)))
+    yield from table(["source", "rows/s", "most alone", "times", "then full"], list(_source_rows(room)))
     yield ""
     if room.weakest is not None:
         yield f"weakest source: {visible(room.weakest.source)}"
@@ -141,7 +141,7 @@ def _source_rows(room: Headroom) -> Iterator[list[str]]:
         yield [visible(each.source), f"{each.rate:,g}", most, times, "-" if each.node is None else f"node {each.node}"]
 
 
-def _table(head: list[str], rows: list[list[str]]) -> Iterator[str]:
+def table(head: list[str], rows: list[list[str]]) -> Iterator[str]:
     """Yield a table, the first and last column to the left, the others to the right."""
     widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
     for row in [head, *rows]:

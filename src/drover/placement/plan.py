@@ -6,7 +6,7 @@ Rule 1: nothing here knows how a plan was found. Rule 2: a plan is never edited;
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -51,6 +51,43 @@ class Plan:
         homeless = [unit for unit, node in self.node_of.items() if node >= nodes]
         dealt = {unit: index % nodes for index, unit in enumerate(homeless)}
         return Plan(self.number + 1, nodes, {**self.node_of, **dealt})
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A unit that changes its node, and the bytes of state that go with it; `source` is None for a new unit."""
+
+    unit: str
+    source: int | None
+    target: int
+    bytes: float = 0.0
+
+    def __str__(self) -> str:
+        start = "new" if self.source is None else f"node {self.source}"
+        return f"{self.unit}: {start} -> node {self.target}"
+
+
+def moves(before: Plan, after: Plan, state: Mapping[str, float] | None = None) -> tuple[Move, ...]:
+    """Return what leads from one plan to another, in the order of the units; `state` has bytes by unit."""
+    sizes = state or {}
+    return tuple(
+        Move(unit, before.node_of.get(unit), node, sizes.get(unit, 0.0) if unit in before.node_of else 0.0)
+        for unit, node in after.node_of.items()
+        if before.node_of.get(unit) != node
+    )
+
+
+def apply(plan: Plan, changes: Iterable[Move]) -> Plan:
+    """Return the next plan, with these moves made; a move from where its unit is not is refused."""
+    node_of = dict(plan.node_of)
+    for move in changes:
+        if node_of.get(move.unit) != move.source:
+            raise DroverError(
+                f"the move {move} starts on node {move.source}, but plan {plan.number} has the unit on "
+                f"{node_of.get(move.unit)}. Work out the moves again from this plan."
+            )
+        node_of[move.unit] = move.target
+    return Plan(plan.number + 1, plan.nodes, node_of)
 
 
 def unit_of(operator: Operator) -> str:

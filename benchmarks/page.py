@@ -1,0 +1,31 @@
+"""Write the tables of docs/placement.md again: `python -m benchmarks.page`, about ten minutes."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+from benchmarks.compare import Outcome
+
+PAGE = Path(__file__).parents[1] / "docs" / "placement.md"
+NAMES = ("placement", "resilience", "optimum", "steadiness")
+
+
+def fill(text: str, name: str, table: str) -> str:
+    """Return the page with another table in the block that follows the command that prints it."""
+    block = re.compile(rf"(```text\n\$ python -m benchmarks {name}\n).*?(```)", re.DOTALL)
+    if not block.search(text):
+        raise ValueError(f"the page has no block for {name}: ```text, then $ python -m benchmarks {name}")
+    lines = "\n".join(line.rstrip() for line in table.strip().splitlines())
+    return block.sub(lambda found: f"{found[1]}{lines}\n{found[2]}", text)
+
+
+def main() -> None:
+    for name in NAMES:
+        outcome: Outcome = import_module(f"benchmarks.{name}").bench(False)
+        PAGE.write_text(fill(PAGE.read_text(encoding="utf-8"), name, outcome.table()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Plans whose nodes rise and fall together, so that none stands out."""

@@ -1,0 +1,64 @@
+"""From a network and what is known of its load to a placement problem.
+
+Rule 1: this is the one place where placement looks at operators; everywhere else there are units and arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from drover.errors import ProblemError, nearest
+from drover.load.arrays import Floats
+from drover.load.linear import linear_model
+from drover.load.links import find_links
+from drover.load.profile import Profile
+from drover.load.series import LoadSeries, given_series
+from drover.network.model import Network
+from drover.placement.plan import Plan, unit_of
+from drover.placement.problem import NOWHERE, Problem
+
+
+def unit_names(network: Network) -> dict[str, str]:
+    """Return the unit of each operator, by name."""
+    return {operator.name: unit_of(operator) for operator in network.operators}
+
+
+def problem_of(
+    profile: Profile,
+    capacity: Floats,
+    *,
+    series: LoadSeries | Mapping[str, Sequence[float]] | None = None,
+    current: Plan | None = None,
+    pins: Mapping[str, int] | None = None,
+    state: Mapping[str, float] | None = None,
+) -> Problem:
+    """Return the problem of placing a network's units on nodes with that capacity, (n,).
+
+    `series` is loads by unit, as measured, or rates by source; without it, only the linear model is known. `pins` and
+    `state` (bytes) are by unit.
+    """
+    network, names = profile.network, unit_names(profile.network)
+    model = linear_model(profile, names, with_streams=True)
+    loads = series if isinstance(series, LoadSeries) else given_series(profile, series or {}, names)
+    sticky = {names[operator.name] for operator in network.operators if operator.is_sticky}
+    problem = Problem(
+        units=model.units,
+        capacity=capacity,
+        coefficients=model.coefficients,
+        rates=model.rates,
+        series=loads.values,
+        sticky=np.array([unit in sticky for unit in model.units]),
+        pinned=_pinned(model.units, pins or {}),
+        state=np.array([(state or {}).get(unit, 0.0) for unit in model.units]),
+        links=find_links(model, network, names),
+    )
+    return problem if current is None else problem.starting_from(current)
+
+
+def _pinned(units: tuple[str, ...], pins: Mapping[str, int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    for unit in pins:
+        if unit not in units:
+            raise ProblemError(f"pins has {unit!r}, but there is no such unit. {nearest(unit, units)}Pin another.")
+    return np.array([pins.get(unit, NOWHERE) for unit in units], dtype=np.int64)

@@ -1,0 +1,1 @@
+"""Plans that carry as many combinations of input rates as possible."""

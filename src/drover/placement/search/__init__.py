@@ -1,0 +1,1 @@
+"""Better plans than greedy ones: local search over moves and swaps."""

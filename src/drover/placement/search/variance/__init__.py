@@ -1,0 +1,1 @@
+"""The search for nodes whose loads vary little."""
