@@ -29,7 +29,7 @@ class Feed:
         for source, frame in rows.items():
             file = self._file(self.folder / "written", batch, source)
             file.parent.mkdir(parents=True, exist_ok=True)
-            pq.write_table(frame.to_arrow(), file, compression="snappy")
+            pq.write_table(frame.to_arrow(), file, compression="snappy", use_dictionary=False)  # as few values repeat
 
     def show(self, side: str, batch: int) -> None:
         """Let one side see a batch."""

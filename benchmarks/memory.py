@@ -35,7 +35,7 @@ def bench(quick: bool) -> Outcome:
     # One task at a time, so that one worker does everything and what it holds is all there is.
     with spark_session("memory", {"spark.master": "local[1]"}) as spark, scratch() as folder:
         feed = Feed(folder, {"left": TYPES, "right": TYPES})
-        side = DroverSide("drover", feed, network(), {"pairs": MEASURE}, nodes=1)
+        side = DroverSide("drover", feed, network(delivered=True), {"pairs": MEASURE}, nodes=1)
         side.start(spark)
         feed.write(0, {name: rows(0, i, 10) for i, name in enumerate(("left", "right"))})
         side.step(0)

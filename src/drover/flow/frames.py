@@ -17,6 +17,9 @@ DRIVER: Final = 1_000_000  # the hop of what is meant for the driver; it passes 
 FRAME_BYTES: Final = 256 << 10  # Spark puts 4,000 rows into one Arrow batch, which must stay below 2 GB
 
 
+LARGE: Final = 128 << 10  # bytes above which pyarrow is faster than Polars at writing, up to seven times
+
+
 class Frame(NamedTuple):
     """A piece of stream `port` for node `node`, to be read in hop `hop`.
 
@@ -32,8 +35,14 @@ class Frame(NamedTuple):
     payload: bytes | pa.Buffer
 
 
-def encode(frame: pl.DataFrame) -> bytes:
+def encode(frame: pl.DataFrame) -> bytes | pa.Buffer:
     """Return the rows as an Arrow IPC stream."""
+    if frame.estimated_size() > LARGE:
+        table = frame.to_arrow(compat_level=pl.CompatLevel.newest())
+        buffer = pa.BufferOutputStream()
+        with pa.ipc.new_stream(buffer, table.schema) as stream:
+            stream.write_table(table)
+        return buffer.getvalue()
     sink = io.BytesIO()
     frame.write_ipc_stream(sink, compression="uncompressed")
     return sink.getvalue()

@@ -55,16 +55,19 @@ def spill(frames: Iterable[Frame], root: str, name: str) -> list[Frame]:
 
 def fetch(frames: Iterable[Frame], root: str) -> tuple[list[Frame], frozenset[str]]:
     """Return the frames with their payloads, and the names of the files they were in."""
-    found: list[Frame] = []
-    files: set[str] = set()
-    for frame in frames:
-        if not frame.port.startswith(SPILLED):
-            found.append(frame)
-            continue
-        place: Spill = pickle.loads(frame.payload)
-        files.add(place.file)
-        found.append(frame._replace(port=frame.port.removeprefix(SPILLED), payload=_read(root, place)))
-    return found, frozenset(files)
+    found = list(frames)
+    places: dict[int, Spill] = {
+        index: pickle.loads(frame.payload) for index, frame in enumerate(found) if frame.port.startswith(SPILLED)
+    }
+    fs, path = open_root(root)
+    for file in sorted({place.file for place in places.values()}):
+        mine = {index: place for index, place in places.items() if place.file == file}
+        where = join(join(path, STATE), file)
+        read = read_ranges(fs, where, [(place.offset, place.length) for place in mine.values()], mapped=True)
+        for (index, place), data in zip(mine.items(), read, strict=True):
+            _check(where, place, data)
+            found[index] = found[index]._replace(port=found[index].port.removeprefix(SPILLED), payload=data)
+    return found, frozenset(place.file for place in places.values())
 
 
 def discard(files: Iterable[str], root: str) -> None:
@@ -74,12 +77,8 @@ def discard(files: Iterable[str], root: str) -> None:
         delete(fs, join(join(path, STATE), file))
 
 
-def _read(root: str, place: Spill) -> pa.Buffer:
-    fs, path = open_root(root)
-    file = join(join(path, STATE), place.file)
-    (data,) = read_ranges(fs, file, [(place.offset, place.length)])
+def _check(file: str, place: Spill, data: pa.Buffer) -> None:
     if data.size != place.length:
         raise StateError(file, f"{place.length} bytes at {place.offset}", f"{data.size}: it is cut off", AGAIN)
     if (checksum := zlib.crc32(data)) != place.checksum:
         raise StateError(file, f"checksum {place.checksum:08x}", f"{checksum:08x}: it is damaged", AGAIN)
-    return data

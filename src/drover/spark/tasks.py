@@ -206,6 +206,7 @@ def _rows(frames: list[Frame]) -> Batches:
 
 
 def _batch(frames: list[Frame]) -> pa.RecordBatch:
-    columns = zip(*frames, strict=True)
+    # pyarrow takes a view of its own buffers, but not the buffers.
+    columns = zip(*(frame._replace(payload=memoryview(frame.payload)) for frame in frames), strict=True)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, FRAME_SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=FRAME_SCHEMA)

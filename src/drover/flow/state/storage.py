@@ -88,18 +88,23 @@ def read_whole(fs: FileSystem, path: str) -> bytes:
         return content
 
 
-def read_ranges(fs: FileSystem, path: str, ranges: Sequence[tuple[int, int]]) -> list[pa.Buffer]:
+def read_ranges(
+    fs: FileSystem, path: str, ranges: Sequence[tuple[int, int]], *, mapped: bool = False
+) -> list[pa.Buffer]:
     """Return the bytes at each (offset, length) of a file, in that order; less than `length` where the file ends.
 
-    Ranges that lie close together are read at once and cut without copying.
+    Ranges that lie close together are read at once and cut without copying. If `mapped`, a file on a local disk is used
+    where it lies: for bytes that are looked at once, and not while somebody writes the file.
     """
     found: list[pa.Buffer] = [None] * len(ranges)
-    with _reading(path), fs.open_input_file(path) as file:
+    local = local_path(fs, path) if mapped else None
+    with _reading(path), fs.open_input_file(path) if local is None else pa.memory_map(str(local)) as file:
         for members in _neighbours(ranges):
             start = ranges[members[0]][0]
             stop = max(sum(ranges[member]) for member in members)
-            read = file.read_at(stop - start, start)
-            whole = pa.py_buffer(read)
+            if local is not None:
+                file.seek(start)
+            whole = pa.py_buffer(file.read_at(stop - start, start)) if local is None else file.read_buffer(stop - start)
             for member in members:
                 offset, length = ranges[member]
                 cut = min(offset - start, whole.size)
