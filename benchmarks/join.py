@@ -45,7 +45,7 @@ def rows(batch: int, side: int, hot: float) -> pl.DataFrame:
 
 
 def network(*, delivered: bool) -> Network:
-    builder = Builder("join")
+    builder = Builder("delivered" if delivered else "join")
     columns = {"ts": "timestamp", "key": "bigint", "value": "bigint"}
     left, right = (builder.source(name, columns, time="ts") for name in ("left", "right"))
     select = {"key": "left.key", "a": "left.value", "b": "right.value"}

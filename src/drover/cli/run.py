@@ -15,6 +15,8 @@ from drover.cli.interrupts import interrupts
 from drover.cli.live import Display, Lines, Picture
 from drover.cli.steps import step
 from drover.cli.watch import look, watch
+from drover.load.files import dumps
+from drover.network.files.disk import write_text
 from drover.runs.model import PLANS, Run
 
 SHOWN: Final = 6  # results
@@ -28,10 +30,13 @@ SHOWN: Final = 6  # results
 @click.option("--once", is_flag=True, help="End when all rows there are now are through.")
 @click.option("--for", "limit", metavar="SECONDS", type=click.FloatRange(0, min_open=True), help="End after SECONDS.")
 @click.option("--master", default="local[*]", show_default=True, help="The Spark to run on.")
+@click.option(
+    "--statistics", metavar="FILE", help="At the end, write what was measured, for `drover plan` and `drover headroom`."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per batch, for programs.")
 def run(
     file: str, nodes: int | None, checkpoint: str | None, plan: str | None,
-    once: bool, limit: float | None, master: str, as_json: bool,
+    once: bool, limit: float | None, master: str, statistics: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Run the network of a run file until Ctrl-C.
 
@@ -52,17 +57,20 @@ def run(
 
         spark = session(f"drover run {given.network.name}", master)
     try:
-        board = _follow(given, spark, once, limit, as_json)
+        board = _follow(given, spark, once, limit, statistics, as_json)
     finally:
         spark.stop()
     click.echo(farewell(board, file, once), err=True)
     return 0
 
 
-def _follow(given: Run, spark: Any, once: bool, limit: float | None, as_json: bool) -> Board:  # Any: a Spark session
-    """Run and show it, until it ends or somebody ends it."""
+def _follow(
+    given: Run, spark: Any, once: bool, limit: float | None, statistics: str | None, as_json: bool
+) -> Board:  # Any: a Spark session
+    """Run and show it, until it ends or somebody ends it; then write what was measured."""
     from drover.spark.bind import start  # noqa: PLC0415 - as above
     from drover.spark.failures import readable  # noqa: PLC0415 - as above
+    from drover.spark.meter import Meter  # noqa: PLC0415 - as above
     from drover.spark.sinks import Tail  # noqa: PLC0415 - as above
 
     network = given.network
@@ -70,6 +78,8 @@ def _follow(given: Run, spark: Any, once: bool, limit: float | None, as_json: bo
     board = Board(tuple(source.name for source in network.sources), network.outputs, time.monotonic())
     with interrupts() as stopped, readable(f"network {network.name!r}"):
         handle = start(spark, given, once=once, besides={stream: [tail] for stream, tail in tails.items()})
+        meter = Meter(network)
+        handle.listen(meter)
         end = board.began + limit if limit is not None else float("inf")
         with _display(network.name, tails, as_json) as display:
             try:
@@ -77,6 +87,8 @@ def _follow(given: Run, spark: Any, once: bool, limit: float | None, as_json: bo
             finally:
                 handle.stop()
             look(handle, board, display)
+    if statistics is not None:
+        write_text(statistics, dumps(meter.statistics(), network))
     return board
 
 
