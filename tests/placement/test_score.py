@@ -70,7 +70,7 @@ def test_the_bounds_of_mmad_and_mmpd_hold(problem: Problem, seed: int) -> None:
     ("before", "after", "most", "says"),
     [
         pytest.param([0, 0, 1], [0, 0, 2], 99, "c.node is 2, but the nodes are 0 to 1", id="no such node"),
-        pytest.param([0, 0, 1], [0, 1, 1], 99, "break a limit: factor by which all loads can grow", id="an overload"),
+        pytest.param([0, 0, 1], [0, 1, 1], 99, "break a limit: factor by which all rates can grow", id="an overload"),
         pytest.param([0, 1, 1], [0, 0, 1], 15, "moves 20 bytes of state, but at most 15 may", id="too much state"),
         pytest.param([0, 0, 1], [1, 1, 0], 99, "makes nothing better", id="nothing gained"),
     ],

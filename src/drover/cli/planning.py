@@ -16,6 +16,7 @@ from drover.cli.loads import knowledge, read_capacity, read_rates
 from drover.errors import nearest, shorten, visible
 from drover.load.arrays import Ints
 from drover.load.files import loads as statistics_of
+from drover.load.headroom import growth
 from drover.load.profile import Origin, Profile, settle
 from drover.load.statistics import Statistics
 from drover.network.drawing.summary import count
@@ -23,7 +24,7 @@ from drover.network.model import Network
 from drover.network.schema import known
 from drover.placement.judge import Rejected, Verdict, compare, judge
 from drover.placement.model import problem_of
-from drover.placement.plan import Move, Plan, moves, round_robin
+from drover.placement.plan import Move, Plan, moves, round_robin, unit_of
 from drover.placement.policy import propose
 from drover.placement.problem import Groups, Problem
 from drover.placement.score import Score, node_loads, score
@@ -98,7 +99,8 @@ def find(question: Question, problem: Problem, current: Plan | None, policy: str
     after = problem.plan(places, before.number + 1)
     scored = replace(problem, current=start)
     verdict = judge(problem, start, places)
-    scores = score(scored, start), score(scored, places)
+    found = score(scored, start), score(scored, places)
+    scores = _exact(question.profile, problem, found[0], before), _exact(question.profile, problem, found[1], after)
     sizes = dict(zip(problem.units, problem.state.tolist(), strict=True))
     made = () if current is None else moves(before, after, sizes)
     return Answer(
@@ -111,8 +113,16 @@ def find(question: Question, problem: Problem, current: Plan | None, policy: str
         scores,
         compare(*scores),
         verdict.reason if isinstance(verdict, Rejected) and current is not None else None,
-        tuple((move, reason(scored, places, scores[1], move)) for move in made),
+        tuple((move, reason(scored, places, found[1], move)) for move in made),
     )
+
+
+def _exact(profile: Profile, problem: Problem, found: Score, plan: Plan) -> Score:
+    """Return a score with the headroom that `drover headroom` tells: the linear model takes joins for linear."""
+    units = {operator.name: unit_of(operator) for operator in profile.network.operators}
+    if not all(plan.node_of.get(unit, problem.n) < problem.n for unit in units.values()):
+        return found
+    return replace(found, headroom=growth(profile, units, plan.node_of, problem.capacity).factor)
 
 
 def reason(problem: Problem, places: Ints, now: Score, move: Move) -> str:

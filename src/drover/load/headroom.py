@@ -106,7 +106,6 @@ def headroom(profile: Profile, unit_of: Mapping[str, str], node_of: Mapping[str,
     rates = np.array(list(profile.rates.values()))  # (d,)
     d = len(rates)
     present = cluster.loads(rates[:, None])[:, 0]
-    growth, first = cluster.reach(np.zeros((d, 1)), rates[:, None])
     limits, nodes = cluster.reach(rates[:, None] * (1 - np.eye(d)), np.eye(d))
     sources = tuple(
         SourceRoom(name, rate, float(limit), node)
@@ -114,7 +113,12 @@ def headroom(profile: Profile, unit_of: Mapping[str, str], node_of: Mapping[str,
     )
     overloaded = _over(present[:, None], capacity).any()
     worst = None if overloaded else _worst_mix(cluster, rates, tuple(profile.rates))
-    return Headroom(Room(float(growth[0]), first[0]), sources, worst, present, capacity)
+    return Headroom(cluster.growth(), sources, worst, present, capacity)
+
+
+def growth(profile: Profile, unit_of: Mapping[str, str], node_of: Mapping[str, int], capacity: Floats) -> Room:
+    """Return only how far all rates can grow together, as in `headroom`, but sooner."""
+    return _Cluster(profile, unit_of, node_of, capacity).growth()
 
 
 class _Cluster:
@@ -140,6 +144,12 @@ class _Cluster:
                     f"{len(capacity) - 1}. Give one for each node of the plan."
                 )
             self.places.append(node_of[unit])
+
+    def growth(self) -> Room:
+        """Return how far all rates can grow together."""
+        rates = np.array(list(self.profile.rates.values()))[:, None]
+        factors, nodes = self.reach(np.zeros(rates.shape), rates)
+        return Room(float(factors[0]), nodes[0])
 
     def loads(self, rates: Floats) -> Floats:
         """Return the loads of the nodes, (n, cases), at rates of the sources, (d, cases)."""

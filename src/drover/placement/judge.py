@@ -40,7 +40,7 @@ GOALS: Final[Mapping[str, Goal]] = {
     goal.measure: goal
     for goal in (
         Goal("overload", "load of the fullest node over its capacity", less=True, limit=1.0, hard=True),
-        Goal("headroom", "factor by which all loads can grow", less=False, limit=1.0, hard=True),
+        Goal("headroom", "factor by which all rates can grow", less=False, limit=1.0, hard=True),
         Goal("feasible", "feasible set over the ideal one", less=False),
         Goal("imbalance", "largest distance of a node from the mean load", less=True),
         Goal("deviation", "deviation of node loads over the least possible", less=True),

@@ -52,7 +52,7 @@ def features(problem: Problem, settings: Steadiness = DEFAULT) -> Floats:
 
     The model takes streams for independent and equally variable, and is scaled to the variance that was measured.
     """
-    problem.need("series", "steady")
+    problem.need("series", "steady or thrifty")
     h = problem.series.shape[1]
     centred = (problem.series - problem.series.mean(axis=1, keepdims=True)) / np.sqrt(h)
     mean = np.sqrt(settings.balance) * problem.load[:, None]
