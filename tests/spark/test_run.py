@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 from numpy.random import Generator, default_rng
@@ -94,3 +95,23 @@ def test_large_results_come_through_files_that_do_not_stay(spark: SparkSession, 
         assert world.output(stream).height > 1000
         assert_same_rows(world.output(stream), expected[stream])
     assert sorted((world.checkpoint / "state").glob("*")) == []
+
+
+def test_batches_are_told_apart_in_sparks_pages_and_other_jobs_are_left_alone(
+    spark: SparkSession, worlds: Worlds
+) -> None:
+    net = drover.Builder("told")
+    net.source("a", {"ts": "timestamp", "n": "bigint"}, time="ts").filter("odd", "n % 2 = 1").output()
+    world = worlds(net.build())
+    world.add(ordered_batches(world.network, 1, 5))
+    world.start(trigger={"processingTime": "0 seconds"}).processAllAvailable()
+    store = spark.sparkContext._jsc.sc().statusStore()  # Spark offers no other way to ask
+    told = [job.description().get() for job in _list(spark, store.jobsList(None)) if job.description().isDefined()]
+    assert "drover batch 0: 1 sources, 2 nodes, 1 hops, 1 operators" in told
+    assert spark.sparkContext.getLocalProperty("spark.job.description") is None
+    assert spark.sparkContext.getLocalProperty("callSite.short") is None
+
+
+def _list(spark: SparkSession, found: Any) -> list[Any]:  # Any: objects of Java's
+    jvm: Any = spark.sparkContext._jvm
+    return list(jvm.scala.jdk.javaapi.CollectionConverters.asJava(found))

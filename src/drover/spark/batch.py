@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import polars as pl
+from pyspark import SparkContext
 from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -47,13 +48,12 @@ def run_batch(rows: DataFrame, layout: Layout, assignment: Assignment) -> Result
     made = rows.mapInArrow(RouterTask(assignment, layout), FRAME_TYPE)
     for hop in range(schedule.hops):
         made = made.repartitionById(schedule.nodes, "node").mapInArrow(NodeTask(assignment, hop), FRAME_TYPE)
-    context = rows.sparkSession.sparkContext
-    context.setJobDescription(
+    what = (
         f"drover batch {assignment.batch}: {len(layout.shapes)} sources, {schedule.nodes} nodes, {schedule.hops} hops, "
         f"{sum(map(len, schedule.runs.values()))} operators"
     )
     try:
-        with _one_job(rows.sparkSession):
+        with _one_job(rows.sparkSession), _described(rows.sparkSession.sparkContext, what):
             collected = made.toArrow()
     except PythonException as error:
         raise _told(error) from error
@@ -82,6 +82,20 @@ def _one_job(spark: SparkSession) -> Iterator[None]:
         yield
     finally:
         spark.conf.set(ADAPTIVE, before)
+
+
+@contextmanager
+def _described(context: SparkContext, what: str) -> Iterator[None]:
+    """Let jobs and stages of this thread be told by these words in Spark's pages, and those after them not."""
+    named = {"spark.job.description": what, "callSite.short": what.partition(":")[0], "callSite.long": what}
+    for key, value in named.items():
+        context.setLocalProperty(key, value)
+    try:
+        yield
+    finally:
+        for key in named:
+            # It takes None, which its types do not say.
+            context.setLocalProperty(key, None)  # type: ignore[arg-type]
 
 
 def gather(frames: list[Frame], files: frozenset[str]) -> Result:
