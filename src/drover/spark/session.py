@@ -23,12 +23,11 @@ SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.session.timeZone": "UTC",  # instants print and parse alike on every machine
     "spark.sql.execution.arrow.pyspark.enabled": "true",  # rows cross between Java and Python as Arrow
     "spark.sql.shuffle.partitions": "4",  # a micro-batch is small: each further task costs more than it saves
-    # Workers give memory back at once when it is freed. By default the allocators of Arrow, Polars and Python keep it:
-    # the worker of a join window of 5 million rows then grows by 4 times the size of its rows instead of 2.5.
+    # Workers give memory back when it is freed: the worker of a join window of 5 million rows then grows by 3.2 times
+    # the size of its rows instead of 4. Polars could do so, too (docs/benchmarks.md says how), but at a price.
     "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
     "spark.executorEnv.MALLOC_ARENA_MAX": "1",
     "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": "1000000",
-    "spark.executorEnv._RJEM_MALLOC_CONF": "dirty_decay_ms:0,muzzy_decay_ms:0",
     "spark.executorEnv.POLARS_MAX_THREADS": "1",  # a node is one core; more threads would spoil its measured busy time
     # Any other limit makes Spark add up the size of a whole Arrow batch at every row: half the time of sending rows to
     # Python. The number of records bounds a batch instead: 4,000 frames of at most 256 kB are 1 GB.
