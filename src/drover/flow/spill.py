@@ -3,7 +3,7 @@
 Rule 1: a file is read once, by the driver of the batch that made it, and then deleted; what a crash leaves is swept
 like any state that no version needs. So nothing here has to survive a power cut. Rule 2: bytes are checked when read.
 
-Measured with 800,000 pairs (26 MB) per batch: through Spark they are copied six times and take 0.3 s, as a file 0.03 s.
+Of 800,000 pairs (26 MB) per batch, writing, checking and reading take about 0.05 s; through Spark it is about 0.2 s.
 """
 
 from __future__ import annotations
