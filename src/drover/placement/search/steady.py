@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -21,6 +21,7 @@ from drover.placement.correlation.pairwise import begin, movable
 from drover.placement.correlation.place import place_correlated
 from drover.placement.problem import Flags, Problem
 from drover.placement.rules import Conflicts, repair
+from drover.placement.score import score
 from drover.placement.search.variance import kernels
 from drover.placement.search.variance.kernels import Field, State
 
@@ -34,8 +35,10 @@ SWAPS: Final = 1000  # units up to which a budget looks at swaps, too: each step
 class Steadiness:
     """What counts as steady."""
 
-    balance: float = 0.2  # lambda; the optimum is flat from 0.1 to 0.3
-    shrink: float = 0.7  # weight of the linear model where nothing was measured yet
+    balance: float = 0.05  # lambda, to begin with
+    uneven: float = 0.018  # share of the mean load that a node may be off it, where that can be had
+    raises: int = 5  # of lambda, each time twofold, until nodes are that even
+    shrink: float = 0.4  # weight of the linear model where nothing was measured yet
     trusted: int = 40  # samples from which on the window needs no model: shrink fades out towards them
     sweeps: int = 50  # of one descent
     kicks: int = 60  # descents from plans in which some units were moved at random; the best is kept
@@ -111,8 +114,16 @@ def descend(
 
 
 def place_steady(problem: Problem, rng: Generator, settings: Steadiness = DEFAULT) -> Ints:
-    """Place by COR-GLB, then search."""
-    return descend(problem, repair(problem, place_correlated(problem, rng)), rng, settings)
+    """Place by COR-GLB, then search, at a price of imbalance that rises until nodes are even.
+
+    One price for all would have to be high enough for the worst problem, and cost the others steadiness.
+    """
+    places = repair(problem, place_correlated(problem, rng))
+    for k in range(settings.raises + 1):
+        places = descend(problem, places, rng, replace(settings, balance=settings.balance * 2**k))
+        if score(problem, places).imbalance <= settings.uneven:
+            break
+    return places
 
 
 def within(
