@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from drover.control.settings import Control
     from drover.errors import DroverError, ExpressionError, Fault, FileError, NetworkError
     from drover.network.build import Builder, Stream
     from drover.network.files import dump as write
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Builder",
+    "Control",
     "DroverError",
     "ExpressionError",
     "Fault",
@@ -51,6 +53,7 @@ __all__ = [
 # forks its workers from must not import anything that starts threads.
 HOMES: Final = {
     "Builder": ("network.build", "Builder"),
+    "Control": ("control.settings", "Control"),
     "DroverError": ("errors", "DroverError"),
     "ExpressionError": ("errors", "ExpressionError"),
     "Fault": ("errors", "Fault"),

@@ -13,6 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from drover.errors import DroverError
 from drover.placement.plan import Plan
+from drover.spark.controller import Controller
 from drover.spark.driver import Driver, Listener
 from drover.spark.failures import clear
 
@@ -20,7 +21,10 @@ from drover.spark.failures import clear
 class Handle:
     """A running network. Everything Spark's StreamingQuery tells and does, and the plan besides."""
 
-    def __init__(self, spark: SparkSession, query: StreamingQuery, driver: Driver, *, closes: bool) -> None:
+    def __init__(
+        self, spark: SparkSession, query: StreamingQuery, driver: Driver, controller: Controller, *, closes: bool
+    ) -> None:
+        self.control = controller  # the loop that decides on the plan
         self._spark = spark
         self._query = query
         self._driver = driver
@@ -72,6 +76,10 @@ class Handle:
         """Go on with another number of nodes from the next batch on."""
         return self._driver.planner.replan(lambda plan: plan.scale(nodes))
 
+    def drain(self, node: int) -> None:
+        """Empty a node from the next period on, and keep it empty."""
+        self.control.drain(node)
+
     @property
     def parked(self) -> dict[str, str]:
         """Operators that failed and are not run any more, with the reason."""
@@ -112,7 +120,7 @@ class Handle:
         if self._closes and not self._stopped.is_set():
             self._closes = False
             self._close_windows()
-        self._driver.close()
+        self._end()
         return True
 
     def exception(self) -> DroverError | None:
@@ -133,7 +141,7 @@ class Handle:
             time.sleep(0.01)
         self._driver.let_go()
         ender.join()
-        self._driver.close()
+        self._end()
 
     def _close_windows(self) -> None:
         try:
@@ -143,5 +151,10 @@ class Handle:
 
     def _failed(self, error: BaseException) -> DroverError:
         """Let go of the checkpoint and return what happened, as the driver saw it: nearer to the cause than Spark."""
-        self._driver.close()
+        self._end()
         return clear(self._driver.failure or error)
+
+    def _end(self) -> None:
+        """Let go of the checkpoint, once both loops have ended."""
+        self.control.close()
+        self._driver.close()

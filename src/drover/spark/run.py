@@ -7,17 +7,20 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
+from drover.control.settings import Control, control_of
 from drover.errors import DroverError
 from drover.flow.state.storage import local_path, open_root
 from drover.flow.tables import Address, AnyAddress, addresses
 from drover.network.model import Network
 from drover.placement.plan import Plan, by_hash, round_robin, units_of
+from drover.spark.controller import Controller
 from drover.spark.driver import Driver
 from drover.spark.handle import Handle
 from drover.spark.idle import close_when_idle
 from drover.spark.offsets import location
 from drover.spark.planner import Planner
 from drover.spark.sinks import Function, Sink
+from drover.spark.slots import slots
 from drover.spark.sources import Given, read_sources
 
 PLANS: Final[Mapping[str, Callable[[Network, int], Plan]]] = {"round-robin": round_robin, "hash": by_hash}
@@ -38,6 +41,7 @@ def run(
     stop_on_failure: bool = False,
     dead_letters: AnySink | None = None,
     tables: Mapping[str, AnyAddress] | None = None,
+    control: Control | str | Mapping[str, Any] | None = None,  # Any: fields of Control
 ) -> Handle:
     """Start a network and return its handle.
 
@@ -49,7 +53,8 @@ def run(
     {"processingTime": "1 second"} or {"availableNow": True}. `tables` says in which database each table lives: a URI
     (`sqlite:///path/to/file.db`, `postgresql://user@host/database`), with `#name` or `#schema.name` behind it if it has
     another name there. A table that is left out lives in `tables.db` in the checkpoint. A table that is missing is
-    made; one that is not as declared is refused.
+    made; one that is not as declared is refused. `control` says how load is managed: "observe" (the default), "propose"
+    or "auto", or settings of `drover.Control` by name.
     """
     delivered = _sinks(network, sinks)
     reading = read_sources(network, sources)
@@ -58,18 +63,22 @@ def run(
         network, reading, delivered, checkpoint, Planner(checkpoint, _plan(network, plan, nodes)), stop_on_failure,
         None if dead_letters is None else _sink(dead_letters), _addresses(network, tables or {}, checkpoint),
     )  # fmt: skip
+    controller = Controller(network, driver.planner, control_of(control), slots=slots(spark))
     driver.open()
+    driver.listen(controller)
+    controller.start()
     try:
         writer = reading.frame.writeStream.queryName(network.name).foreachBatch(driver.process)
         writer = writer.option("checkpointLocation", location(checkpoint))
         query = (writer.trigger(**trigger) if trigger else writer).start()
     except BaseException:
         driver.close()
+        controller.close()
         raise
     drains = bool(trigger and (trigger.get("availableNow") or trigger.get("once")))
     if not drains:
         close_when_idle(spark, query, driver)
-    return Handle(spark, query, driver, closes=drains)
+    return Handle(spark, query, driver, controller, closes=drains)
 
 
 def _plan(network: Network, plan: str | Plan, nodes: int) -> Plan:

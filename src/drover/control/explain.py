@@ -1,0 +1,77 @@
+"""Why a unit is where it is: what was decided about it, and what it would be like elsewhere.
+
+Rule 1: the words are made of records and measured loads alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from drover.control.critical import critical
+from drover.control.record import Kind, Record
+from drover.control.settings import Control
+from drover.control.state import State
+from drover.control.view import World, look
+from drover.errors import DroverError, nearest
+from drover.placement.problem import NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Where a unit is, what it costs, what was decided about it, and how every node would be for it."""
+
+    unit: str
+    node: int
+    load: float  # busy seconds per second
+    state_bytes: float
+    decisions: tuple[str, ...]  # newest first
+    elsewhere: tuple[float, ...]  # load of the slowest node, if the unit were on node i and all else as it is
+    text: str
+
+
+def explain(unit: str, state: State, world: World, settings: Control, records: Sequence[Record]) -> Explanation:
+    """Return why a unit is on its node; DroverError if there is no such unit."""
+    if unit not in world.plan.node_of:
+        known = list(world.plan.node_of)
+        raise DroverError(f"there is no unit {unit!r}. {nearest(unit, known)}Units: {', '.join(known)}.")
+    node = world.plan.node_of[unit]
+    said = _decisions(unit, records)
+    if not state.window.periods:
+        return Explanation(unit, node, 0.0, 0.0, said, (), f"{unit} is on node {node}. Nothing was measured yet.")
+    problem = look(state, world, settings).problem
+    j = problem.units.index(unit)
+    paths = []
+    places = np.where(problem.current == NOWHERE, 0, problem.current)
+    for i in range(problem.n):
+        places[j] = i
+        paths.append(float(critical(problem.series, places, problem.capacity).mean()))
+    best = int(np.argmin(paths))
+    if paths[best] >= paths[node] * (1 - 1e-9):
+        where = f"No other node would do better: the slowest node is loaded to {paths[node]:.2f}, wherever it is."
+    else:
+        where = (
+            f"On node {best} the slowest node would be loaded to {paths[best]:.2f} instead of {paths[node]:.2f}; "
+            f"a move needs {settings.least_gain:.0%} to be worth it."
+        )
+    why = said[0] if said else "no decision was made about it: it is where the first plan put it"
+    text = f"{unit} is on node {node} and takes {problem.load[j]:.3g} busy seconds per second. Last: {why}. {where}"
+    return Explanation(unit, node, float(problem.load[j]), float(problem.state[j]), said, tuple(paths), text)
+
+
+def _decisions(unit: str, records: Sequence[Record]) -> tuple[str, ...]:
+    """Return, newest first, what was decided about a unit, each reason once in a row."""
+    found: list[str] = []
+    for record in reversed(records):
+        moves = [] if record.proposal is None else [move for move in record.proposal.moves if move.unit == unit]
+        for move in moves:
+            done = "moved" if record.kind is Kind.MOVED else str(record.kind)
+            found.append(f"in period {record.period} {done} ({move}), {record.reason}")
+        found += [
+            f"in period {record.period} it stayed, {refusal.reason}"
+            for refusal in record.refusals
+            if refusal.move.unit == unit
+        ]
+    return tuple(found)

@@ -1,0 +1,105 @@
+"""The files of the loop in a checkpoint: what it remembers, and what it has decided.
+
+Rule 1: a file is whole or absent, and can tell that it is whole. Rule 2: what is lost here loses no row: the data loop
+has its own files, and the control loop starts again from nothing if its files are gone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pyarrow.fs import FileSystem
+
+from drover.control import record as records
+from drover.control import state as states
+from drover.control.record import Record
+from drover.control.state import State
+from drover.errors import StateError
+from drover.flow.state.documents import FORMAT, seal, unseal
+from drover.flow.state.storage import RESTORE, delete, exists, join, read_whole, sizes, write_whole
+
+FOLDER: Final = "control"
+CHUNK: Final = 60  # records per file: a period writes one small file anew
+KEPT: Final = 100  # files; an hour and a half of periods of a second
+NAME: Final = re.compile(r"(\d{12})\.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a restart goes on with."""
+
+    state: State = field(default_factory=State)
+    drained: frozenset[int] = frozenset()  # nodes that somebody wants empty
+    network: str = ""  # its name
+    mode: str = "observe"
+
+
+def save(fs: FileSystem, root: str, saved: Saved) -> None:
+    """Write what a restart goes on with."""
+    body = {
+        "state": states.to_json(saved.state), "drained": sorted(saved.drained), "network": saved.network,
+        "mode": saved.mode,
+    }  # fmt: skip
+    data, _ = seal({"format": FORMAT, "batch": 0, **body})
+    write_whole(fs, _state_path(root), [data], durable=False)
+
+
+def load(fs: FileSystem, root: str) -> Saved:
+    """Return what the last run left, or nothing; StateError if it is damaged."""
+    path = _state_path(root)
+    if not exists(fs, path):
+        return Saved()
+    body, _ = unseal(path, read_whole(fs, path), 0)
+    try:
+        state = states.state_of(body["state"])
+        return Saved(state, frozenset(map(int, body["drained"])), str(body["network"]), str(body["mode"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise StateError(path, "the memory of a control loop", repr(error), RESTORE) from error
+
+
+def write(fs: FileSystem, root: str, newest: Sequence[Record]) -> None:
+    """Write the chunk that holds the newest record; `newest` has the last CHUNK records at least."""
+    if not newest:
+        return
+    chunk = newest[-1].period // CHUNK
+    inside = [records.to_json(record) for record in newest if record.period // CHUNK == chunk]
+    data, _ = seal({"format": FORMAT, "batch": chunk, "records": inside})
+    write_whole(fs, _chunk_path(root, chunk), [data], durable=False)
+    if newest[-1].period % CHUNK == 0:
+        for old in _chunks(fs, root)[:-KEPT]:
+            delete(fs, _chunk_path(root, old))
+
+
+def read(fs: FileSystem, root: str, last: int | None = None) -> list[Record]:
+    """Return the records of a checkpoint, oldest first; the `last` so many, or all."""
+    found: list[Record] = []
+    for chunk in reversed(_chunks(fs, root)):
+        found = [*_read_chunk(fs, root, chunk), *found]
+        if last is not None and len(found) >= last:
+            return found[-last:]
+    return found
+
+
+def _read_chunk(fs: FileSystem, root: str, chunk: int) -> Iterable[Record]:
+    path = _chunk_path(root, chunk)
+    body: dict[str, Any] = unseal(path, read_whole(fs, path), chunk)[0]
+    try:
+        return [records.record_of(record) for record in body["records"]]
+    except (KeyError, TypeError, ValueError) as error:
+        raise StateError(path, "records of a control loop", repr(error), RESTORE) from error
+
+
+def _state_path(root: str) -> str:
+    return join(join(root, FOLDER), "state.json")
+
+
+def _chunk_path(root: str, chunk: int) -> str:
+    return join(join(join(root, FOLDER), "history"), f"{chunk:012}.json")
+
+
+def _chunks(fs: FileSystem, root: str) -> list[int]:
+    found = (NAME.fullmatch(name) for name in sizes(fs, join(join(root, FOLDER), "history")))
+    return sorted(int(match[1]) for match in found if match)

@@ -1,0 +1,119 @@
+"""What the loop decided in a period, and why: the words that people read.
+
+Rule 1: a record says all that is needed to understand it later; nothing is looked up. Rule 2: it is JSON and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from drover.placement.plan import Move, Plan
+
+
+class Kind(StrEnum):
+    """What came of a period."""
+
+    WATCHED = "watched"  # nothing was to be decided
+    STEADY = "steady"  # nothing is worth a move
+    TRIAL = "on trial"  # a plan has to keep its promise first
+    PROPOSED = "proposed"  # a plan waits to be applied
+    MOVED = "moved"
+    REFUSED = "refused"  # what was proposed is not done
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A move that was proposed and is not made."""
+
+    move: Move
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.move}: no, {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A change of plan that the judge let pass, with what it promises."""
+
+    id: str
+    period: int  # in which it was made
+    base: int  # number of the plan that it starts from
+    nodes: int
+    moves: tuple[Move, ...]
+    reason: str
+    gain: float  # busy seconds per second that the slowest node is spared
+    cost: float  # seconds that moving takes, once
+    before: tuple[float, ...]  # load of each node over its capacity
+    after: tuple[float, ...]
+    goals: tuple[str, ...] = ()  # each goal before and after, in words
+    measured: float = 1.0  # share of the costs that were measured, not assumed
+
+    @property
+    def bytes(self) -> float:
+        """State that moves."""
+        return sum(move.bytes for move in self.moves)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One period."""
+
+    period: int
+    kind: Kind
+    reason: str
+    loads: tuple[float, ...]  # mean load of each node over its capacity in the window
+    plan: int  # number of the plan that ran
+    proposal: Proposal | None = None  # what was proposed, tried, refused or done
+    refusals: tuple[Refusal, ...] = ()
+    figures: Mapping[str, float] = field(default_factory=dict)  # what else was measured: see `history`
+
+
+def to_json(record: Record) -> dict[str, Any]:  # Any: JSON
+    """Return a record as JSON."""
+    return {**asdict(record), "kind": str(record.kind)}
+
+
+def record_of(body: Mapping[str, Any]) -> Record:  # Any: JSON
+    """Return a record from JSON."""
+    given = body["proposal"]
+    return Record(
+        int(body["period"]),
+        Kind(body["kind"]),
+        str(body["reason"]),
+        tuple(map(float, body["loads"])),
+        int(body["plan"]),
+        None if given is None else proposal_of(given),
+        tuple(Refusal(_move(refusal["move"]), str(refusal["reason"])) for refusal in body["refusals"]),
+        {str(name): float(value) for name, value in body["figures"].items()},
+    )
+
+
+def proposal_of(body: Mapping[str, Any]) -> Proposal:  # Any: JSON
+    """Return a proposal from JSON."""
+    return Proposal(
+        str(body["id"]), int(body["period"]), int(body["base"]), int(body["nodes"]),
+        tuple(map(_move, body["moves"])), str(body["reason"]), float(body["gain"]), float(body["cost"]),
+        tuple(map(float, body["before"])), tuple(map(float, body["after"])), tuple(map(str, body["goals"])),
+        float(body["measured"]),
+    )  # fmt: skip
+
+
+def _move(body: Mapping[str, Any]) -> Move:
+    source = body["source"]
+    return Move(str(body["unit"]), None if source is None else int(source), int(body["target"]), float(body["bytes"]))
+
+
+def changed_since(proposal: Proposal, plan: Plan, nodes: int) -> str | None:
+    """Return in words why a proposal cannot be carried out any more, or None if it can."""
+    if nodes != proposal.nodes:
+        return f"it was made for {proposal.nodes} nodes, and there are {nodes} now"
+    for move in proposal.moves:
+        if move.unit not in plan.node_of:
+            return f"unit {move.unit} is gone"
+        if move.source is not None and plan.node_of[move.unit] != move.source:
+            return f"unit {move.unit} was on node {move.source} then, and is on node {plan.node_of[move.unit]} now"
+    return None if plan.number == proposal.base else f"plan {proposal.base} ran then, and plan {plan.number} does now"

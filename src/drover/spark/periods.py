@@ -1,0 +1,93 @@
+"""From batches to periods: what all batches of a period did together, as the control loop takes it in.
+
+Rule 1: a period ends with a batch, and lasts from commit to commit, so that rates count waiting, too.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any, Final
+
+from drover.load.sample import Sample, Totals, samples_of
+from drover.network.model import Network
+
+Figures = Mapping[str, Any]  # Any: JSON, as in `recentProgress`
+USUAL: Final = 20  # batches that tell how long nodes usually take
+
+Facts = tuple[float, dict[str, float], tuple[Sample, ...]]  # seconds, rows by source, samples
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """One period."""
+
+    period: Facts
+    figures: Mapping[str, float]
+    moved: tuple[tuple[float, float], ...] = ()  # seconds that moves took beyond what is usual, and their bytes
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The batches of the period that is running."""
+
+    network: Network
+    last: float  # when the last period ended
+    _batches: list[Figures] = field(default_factory=list)
+    _usual: deque[float] = field(default_factory=lambda: deque(maxlen=USUAL))  # seconds of the nodes, lately
+    _expected: dict[int, float] = field(default_factory=dict)  # bytes that plan of that number moves
+    _moved: list[tuple[float, float]] = field(default_factory=list)
+
+    def expect(self, plan: int, size: float) -> None:
+        """Note that the first batch with a plan moves so many bytes."""
+        self._expected[plan] = size
+
+    def take(self, now: float, figures: Figures, period: float) -> Collected | None:
+        """Take in a batch that was committed now; return the period that ends with it, if one does."""
+        nodes = float(figures["seconds"]["nodes"])
+        size = self._expected.pop(figures["plan"], 0.0)
+        if size > 0 and self._usual:
+            self._moved.append((nodes - median(self._usual), size))
+        self._usual.append(nodes)
+        self._batches.append(figures)
+        seconds = now - self.last
+        if seconds < period or seconds <= 0:
+            return None
+        batches, self._batches = self._batches, []
+        moved, self._moved = tuple(self._moved), []
+        self.last = now
+        return Collected(facts(self.network, batches, seconds), summary(batches, seconds), moved)
+
+
+def facts(network: Network, batches: list[Figures], seconds: float) -> Facts:
+    """Return what batches did in a period of so many seconds."""
+    names = [source.name for source in network.sources]
+    rows = {name: float(sum(figures["rowsIn"].get(name, 0) for figures in batches)) for name in names}
+    totals = [
+        Totals(one["operator"], one["rows_in"], one["rows_out"], one["busy"], one["state_bytes"])
+        for figures in batches
+        for one in figures["samples"]
+    ]
+    return seconds, rows, samples_of(network, rows, totals)
+
+
+def summary(batches: list[Figures], seconds: float) -> dict[str, float]:
+    """Return what people want to see of a period."""
+    times = [sum(figures["seconds"][part] for part in ("compute", "sinks", "commit")) for figures in batches]
+    rows = sum(sum(figures["rowsIn"].values()) for figures in batches)
+    sent = {(one["stream"], one["node"]) for figures in batches for one in figures["routed"]}
+    streams = {stream for stream, _node in sent}
+    return {
+        "seconds": round(seconds, 4),
+        "batches": float(len(batches)),
+        "batch_seconds": round(sum(times) / len(times), 4),
+        "slowest_batch": round(max(times), 4),
+        "slowest_node": round(max(figures["seconds"]["nodes"] for figures in batches), 4),
+        "rows": float(rows),
+        "routed_bytes": float(sum(one["bytes"] for figures in batches for one in figures["routed"])),
+        "replication": round(len(sent) / len(streams), 4)
+        if streams
+        else 0.0,  # nodes that a source goes to, on average
+    }
