@@ -14,12 +14,12 @@ from numpy.random import Generator, SeedSequence, default_rng
 
 from drover.errors import ProblemError
 from drover.load.arrays import Flags, Floats
-from drover.load.window import Window
 from drover.placement.problem import NOWHERE, Problem
 from drover.sim.arrivals import Feed
 from drover.sim.cluster import Add, Cluster, Happening, Kill
-from drover.sim.control import Control, Decide, decider, problem_at, take_note
+from drover.sim.control import Control, Decide, decider, problem_at
 from drover.sim.core import Core
+from drover.sim.meter import open_ledger
 from drover.sim.model import Model
 from drover.sim.recorder import Moved, Recorder
 
@@ -51,7 +51,7 @@ class Loop:
         self.alive: Flags = np.arange(cluster.most) < cluster.n
         self.resuming: dict[int, float] = {}  # unit -> when
         self.happenings = list(cluster.happenings)
-        self.window = Window(control.window)
+        self.ledger = open_ledger(self.model, control.window)
         self.recorder = Recorder(self.model, cluster.capacities, control.window, span.warmup)
         self.periods = 0
         self.lost = 0.0
@@ -119,7 +119,7 @@ class Loop:
         self.recorder.close_period((begin, now), books, self.engine.queued(), lost, self.places, self.alive)
         self.periods += 1
         if self.control.policy is not None or self.control.first is not None or self.cluster.happenings:
-            self.window = take_note(self.model, self.window, self.periods, now - begin, books)
+            self.ledger = self.ledger.push(now - begin, books)
         if begin < self.span.warmup:  # the next period may be the first that counts
             self.engine.kept[:] = 0
 
@@ -129,7 +129,7 @@ class Loop:
         pinned = np.where(fixed, self.places, NOWHERE)
         moving = [unit for unit in self.resuming if not homeless[unit]]
         pinned[moving] = self.places[moving]
-        return problem_at(self.model, self.window, self.cluster.capacities, current, pinned, held, self.alive)
+        return problem_at(self.ledger, self.cluster.capacities, current, pinned, held, self.alive)
 
     def _decide(
         self, decide: Decide, now: float, rng: Generator, *, leaving: int = NOWHERE, outage: float = 0.0
