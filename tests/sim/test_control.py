@@ -115,6 +115,15 @@ def test_pairs_of_nodes_balance_round_by_round() -> None:
     assert outcome.summary["latency_ratio"] < run(None).summary["latency_ratio"]
 
 
+def test_nobody_decides_before_the_first_sample() -> None:
+    work, places = [Poisson(50.0)], np.zeros(2, dtype=np.int64)
+    model = chain(0.01, 0.01)
+    outcome = simulate(model, work, Cluster(2), places, Control(policy="llf-bal"), seconds=5)
+    assert outcome.moves["time"].to_list() == [1.0]
+    early = Cluster(2, happenings=(Kill(0.5, 0),))
+    assert simulate(model, work, early, places, Control(policy="llf-bal"), seconds=5).places == (1, 1)
+
+
 def test_a_move_suspends_for_as_long_as_it_says() -> None:
     migration = Migration(fixed=0.25, per_operator=0.5, per_byte=0.001)
     model = model_of(chain(0.01).profile, state={"o0": 1000.0})

@@ -26,7 +26,7 @@ from drover.sim.recorder import Moved, Recorder
 DECISIONS: Final = 4  # part of a seed
 FEWEST, MOST = 50_000, 200_000  # arrivals in a stretch, if it can be
 ROUNDING: Final = 1e-9  # share of a run that is no period of its own
-RESCUE: Final = "largest-first"  # places units of a lost or drained node if there is no control loop
+RESCUE: Final = "largest-first"  # places units of a node that goes if there is no control loop, or no sample yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +95,22 @@ class Loop:
             for j in np.flatnonzero(self.model.unit_of == unit):
                 self.engine.resume(int(j), now)
         if now >= self.first_plan and self.control.first is not None:
+            self._demand_samples()
             self.first_plan = np.inf
             self._decide(decider(self.control.first, self.control.rounds), now, rng)
         if now >= self._next_decision() and self.control.policy is not None:
             self.decisions += 1
-            self._decide(decider(self.control.policy, self.control.rounds), now, rng)
+            if self.ledger:  # nobody decides by nothing
+                self._decide(decider(self.control.policy, self.control.rounds), now, rng)
         if now >= self.fed:
             self._feed()
+
+    def _demand_samples(self) -> None:
+        if not self.ledger:
+            raise ProblemError(
+                f"control.first_at is {self.first_plan:g}, but nothing has been measured by then. "
+                f"Give a warm-up of at least a sample, {self.span.sample:g} seconds."
+            )
 
     def _feed(self) -> None:
         """Draw the arrivals of the next stretch; a stretch is as long as keeps their number within bounds."""
@@ -169,7 +178,7 @@ class Loop:
             self.engine.suspend(on_it, self.places[self.model.unit_of])
             self.engine.kill(what.node, now, replay=what.replay)
         if on_it.any():
-            policy = self.control.policy or self.control.first or RESCUE
+            policy = (self.ledger and (self.control.policy or self.control.first)) or RESCUE
             outage = what.outage if isinstance(what, Kill) else 0.0
             self._decide(decider(policy, self.control.rounds), now, rng, leaving=what.node, outage=outage)
 
