@@ -17,8 +17,6 @@ from drover.errors import visible
 if TYPE_CHECKING:
     from drover.cli.whatif.answer import Answer
 
-LONG: Final = 3e8  # tuples and pairs of a variant; about half a minute
-
 
 class Number(click.FloatRange):
     """A finite number within bounds; click takes `nan` for one."""
@@ -145,12 +143,13 @@ def simulate(plot: str | None, out: str | None, form: Any, as_json: bool, **opti
     if plot is not None:
         plots.demand_figure(plot)
     asked = scenario.ask(scenario.Options(**options))
-    is_long = asked.mode == "event" and asked.effort() > LONG
-    if is_long:
+    if asked.is_long:
         click.echo(f"about {asked.effort():.1g} tuples and pairs in each variant; --mode fluid is quicker", err=True)
     results = []
     for number, variant in enumerate(asked.variants, start=1):
-        with _status(f"simulating {visible(variant.name)}, {number} of {len(asked.variants)} ...", is_long=is_long):
+        with _status(
+            f"simulating {visible(variant.name)}, {number} of {len(asked.variants)} ...", is_long=asked.is_long
+        ):
             results.append(answer.run(asked, variant))
     found: Answer = answer.Answer(asked, tuple(results))
     if out is not None:

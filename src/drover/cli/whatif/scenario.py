@@ -39,6 +39,7 @@ WARMUP: Final = 10.0  # seconds: as long as the window of samples that policies 
 MOST_SECONDS: Final = 1e6
 MOST_STEPS: Final = 1e7  # of rates in a run
 MOST_RATE: Final = 2e7  # tuples per second that are simulated one by one: what comes in a second is in memory at once
+LONG: Final = 3e8  # tuples and pairs of a variant, simulated one by one; about half a minute
 PARTS: Final = ("fixed", "per_operator", "per_byte")
 
 
@@ -118,6 +119,11 @@ class Scenario:
             if isinstance(each, Join)
         )
         return (taken + pairs) * self.seconds
+
+    @property
+    def is_long(self) -> bool:
+        """Whether a person has to wait for it."""
+        return self.mode == "event" and self.effort() > LONG
 
 
 def ask(options: Options) -> Scenario:

@@ -106,8 +106,8 @@ def _long(path: str, table: pl.DataFrame, times: Floats, sources: Sequence[str])
         _demand_source(path, f"the stream {shorten(name)}", name, sources)
         own = names == name
         _rising(path, times[own], f" of {name}")
-        silent = bool(times[own][0] > 0)
-        yield name, _trace(np.append(np.zeros(silent), times[own]), np.append(np.zeros(silent), rates[own]), span)
+        silence = np.zeros(int(times[own][0] > 0))  # a step before the first, if there is time before it
+        yield name, _trace(np.append(silence, times[own]), np.append(silence, rates[own]), span)
 
 
 def _trace(starts: Floats, values: Floats, span: float) -> Trace:
