@@ -54,7 +54,9 @@ def drawn_network(rng: Generator, sources: int, size: int) -> Network:
         kind, stream, made = rng.choice(["synthetic", "synthetic", "union", "switch", "join"]), pick(), []
         other = pick() if kind in {"union", "join"} else stream
         if kind == "join":
-            made = [stream.join(f"o{j}", other, within="2 s", where="left.k <> right.k", select={"k": "left.k"})]
+            made = [
+                stream.join(f"o{j}", other, within=("2 s", "500 ms"), where="left.k <> right.k", select={"k": "left.k"})
+            ]
         elif kind == "union" and other.name != stream.name:
             made = [stream.union(f"o{j}", other)]
         elif kind == "switch":

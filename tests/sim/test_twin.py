@@ -29,10 +29,9 @@ class Core(Protocol):
 
 
 def engines(case: Case) -> tuple[Engine, Twin]:
-    engine = Engine(
-        case.model, case.cluster, case.places, seed=case.seed, schedule=case.schedule, quantum=case.quantum, log=50_000
-    )
-    twin = Twin(case.model, case.cluster, case.places, seed=case.seed, schedule=case.schedule, quantum=case.quantum)
+    same = {"seed": case.seed, "quantum": case.quantum}
+    engine = Engine(case.model, case.cluster, case.places, schedule=case.schedule, **same, slots=1, log=50_000)
+    twin = Twin(case.model, case.cluster, case.places, schedule=case.schedule, **same)
     both: tuple[Core, ...] = (engine, twin)
     for each in both:
         each.feed(case.arrivals)
