@@ -87,6 +87,16 @@ def test_figures_of_the_examples(
         assert all(f"{word}<" in text for word in shown)
 
 
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_rates_alone(example: str, capsys: pytest.CaptureFixture[str]) -> None:
+    options = [*question(example), "--compare", "stay,cor-bal"]
+    found, exact = answer(capsys, *options, "--mode", "fluid"), answer(capsys, *options)
+    for fluid, event in zip(found["variants"], exact["variants"], strict=True):
+        assert fluid["tuples_in"] == pytest.approx(event["tuples_in"], rel=0.01)
+        assert fluid["utilisation"] == pytest.approx(event["utilisation"], abs=0.1)
+        assert all(fluid[name] is not None for name in ("latency_mean", "latency_p99", "queued", "moved_load"))
+
+
 def test_a_figure_without_results_and_with_many_nodes(tmp_path: Path) -> None:
     path = str(tmp_path / "none.svg")
     still = ["-r", "east=0", "-r", "west=0", "--seconds", "5", "--nodes", "12"]
@@ -195,6 +205,9 @@ def test_long_runs_are_announced(monkeypatch: pytest.MonkeyPatch, capsys: pytest
         pytest.param(["--kill", "0@5", "--nodes", "1"], "takes the last node. Leave one", id="the last node"),
         pytest.param(["--add", "7@5"], "adds node 7, but the next free number is 4. Write 4@5", id="a number too far"),
         pytest.param(["--capacity", "4=1"], "'4=1' names no node: they are 0 to 3", id="a capacity for nobody"),
+        pytest.param(["--capacity", "2=1e-20"], "the capacity of node 2 is 1e-20, but must be from", id="no capacity"),
+        pytest.param(["--nodes", "999", "--seconds", "9999"], "are more than 5e+06 figures. Lower", id="too much"),
+        pytest.param(["--period", "0.01"], "0.01 is not in the range", id="decisions all the time"),
         pytest.param(["--policy", "corelation"], "is no policy. Did you mean correlation?", id="a policy"),
         pytest.param(["--compare", "stay,sty"], "'sty' is no policy. Did you mean stay?", id="a variant"),
         pytest.param(["--compare", "stay,stay"], "--compare has 'stay' twice", id="one variant twice"),
@@ -221,6 +234,13 @@ def test_what_is_wrong_is_told(options: list[str], says: str, capsys: pytest.Cap
     assert "Traceback" not in err
 
 
+def test_nothing_to_simulate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "drover: 1\nname: idle\nsources: {a: {columns: {x: int}}}\noutputs: a\n"
+    (tmp_path / "n.yaml").write_text(text, encoding="utf-8")
+    assert main(["simulate", str(tmp_path / "n.yaml")]) == 1
+    assert capsys.readouterr().err == "drover: network idle has no operators, but only they take time. Add one.\n"
+
+
 def test_rates_that_change_too_often(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "t.csv").write_text("time,east\n0,1\n1e-9,2\n", encoding="utf-8")
     assert main(["simulate", TRAFFIC, "--trace", str(tmp_path / "t.csv"), "--seconds", "9"]) == 2
@@ -230,7 +250,7 @@ def test_rates_that_change_too_often(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_a_trace_that_is_too_long(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "t.csv").write_text("time,east\n0,1\n1e9,2\n", encoding="utf-8")
     assert main(["simulate", TRAFFIC, "--trace", str(tmp_path / "t.csv")]) == 2
-    assert "the trace is 2e+09 s long, more than 1e+06. Say --seconds" in " ".join(capsys.readouterr().err.split())
+    assert "the trace is 2e+09 s long, more than 200000. Say --seconds" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize("option", [["--out"], ["--plot"]])

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from drover.cli.loads import load_options
 from drover.cli.plan import print_policies
+from drover.cli.whatif.limits import MOST_SECONDS
 from drover.errors import visible
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ class Number(click.FloatRange):
 
 
 POSITIVE: Final = Number(0, 1e6, min_open=True)
+LENGTH: Final = Number(0, MOST_SECONDS, min_open=True)
+PERIOD: Final = Number(0.1, 1e6)
 AT_LEAST_0: Final = Number(0, 1e6)
 EVENT: Final = "NODE@SECONDS"
 
@@ -72,7 +75,7 @@ EVENT: Final = "NODE@SECONDS"
 @click.option("--replay", is_flag=True, help="What waits on a lost node is replayed elsewhere, not lost.")
 @click.option("--policy", metavar="NAME", help="Who moves units while it runs; nobody if not said. See --policies.")
 @click.option("--compare", metavar="A,B,...", help="Several side by side: policies, once:POLICY, or stay for none.")
-@click.option("--period", type=POSITIVE, default=10.0, show_default=True, help="Seconds between decisions of a policy.")
+@click.option("--period", type=PERIOD, default=10.0, show_default=True, help="Seconds between decisions of a policy.")
 @click.option(
     "--migration",
     multiple=True,
@@ -83,7 +86,7 @@ EVENT: Final = "NODE@SECONDS"
 @click.option(
     "--delay", type=AT_LEAST_0, default=0.0, show_default=True, help="Seconds that a tuple takes from node to node."
 )
-@click.option("--seconds", type=POSITIVE, help="How long it runs; 60 if not said, or once through the trace.")
+@click.option("--seconds", type=LENGTH, help="How long it runs; 60 if not said, or once through the trace.")
 @click.option(
     "--warmup", type=AT_LEAST_0, help="Seconds that do not count; at most 10 and a quarter of all if not said."
 )

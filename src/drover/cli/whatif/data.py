@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +21,7 @@ VARIANTS: Final = "variants"
 def as_data(answer: Answer) -> dict[str, object]:
     """Return the object; what is not known is null, times are seconds, loads are busy seconds per second."""
     scenario = answer.scenario
-    return {
+    found: dict[str, object] = {
         "network": scenario.model.profile.network.name,
         "nodes": scenario.cluster.n,
         "seconds": scenario.seconds,
@@ -37,6 +38,7 @@ def as_data(answer: Answer) -> dict[str, object]:
         "variants": [_variant(scenario, result) for result in answer.results],
         "known": scenario.model.profile.counts(),
     }
+    return {name: _plain(value) for name, value in found.items()}
 
 
 def _events(scenario: Scenario) -> list[dict[str, object]]:
@@ -49,19 +51,27 @@ def _events(scenario: Scenario) -> list[dict[str, object]]:
 def _variant(scenario: Scenario, result: Result) -> dict[str, object]:
     return {
         "variant": result.variant.name,
-        **result.outcome.told(),
+        **result.outcome.summary,
         "overloaded_seconds": result.overloaded,
         "overloads": [asdict(each) for each in result.overloads],
         "busiest": result.busiest,
         "utilisation": list(result.utilisation),
         "node_of": dict(zip(scenario.model.units, result.outcome.places, strict=True)),
-        "outputs": [{name: _plain(value) for name, value in row.items()} for row in result.outcome.outputs.to_dicts()],
+        "outputs": result.outcome.outputs.to_dicts(),
         "moved": result.outcome.moves.to_dicts(),
     }
 
 
-def _plain(value: Any) -> Any:  # Any: a cell of a table
-    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124 - not a number
+def _plain(value: Any) -> Any:  # Any: JSON
+    """Return the same with null for every number that JSON has no word for."""
+    match value:
+        case dict():
+            return {name: _plain(each) for name, each in value.items()}
+        case list():
+            return [_plain(each) for each in value]
+        case float() if not math.isfinite(value):
+            return None
+    return value
 
 
 def write(answer: Answer, folder: str, form: Format) -> None:

@@ -88,7 +88,7 @@ def _utilisation(axes: Axes, result: Result) -> None:
         )
     axes.set_ylim(0, 1.05)
     axes.set_ylabel("utilisation")
-    axes.set_title(_plain(result.variant.name), fontsize=8, loc="left")
+    axes.set_title(result.variant.name, fontsize=8, loc="left")
     if count <= NAMED:
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 
@@ -98,7 +98,7 @@ def _latency(axes: Axes, answer: Answer) -> None:
         periods = result.outcome.periods
         values = periods["latency_p99"].to_numpy()
         if np.isfinite(values).any():
-            name = _plain(result.variant.name)
+            name = result.variant.name
             axes.plot(periods["begin"].to_numpy(), values, linewidth=1.1, drawstyle="steps-post", label=name)
     axes.set_yscale("log")
     axes.set_ylabel("latency, s")
@@ -124,9 +124,4 @@ def _mark(axes: Axes, answer: Answer, *, named: bool = False) -> None:
         axes.axvline(at, color="black", linewidth=0.8, linestyle="--")
         if named:
             place: Any = axes.get_xaxis_transform()  # Any: matplotlib's own
-            axes.text(at, 0.97, f" {_plain(what)}", transform=place, va="top", fontsize=7)
-
-
-def _plain(text: str) -> str:
-    """Return text that matplotlib takes as it is: a dollar would begin a formula, and a name `_x` has no legend."""
-    return text.replace("$", r"\$").lstrip("_")
+            axes.text(at, 0.97, f" {what}", transform=place, va="top", fontsize=7)

@@ -16,9 +16,10 @@ from drover.cli.inputs import network_of
 from drover.cli.loads import read_capacity, read_number, told_of
 from drover.cli.plans import plan_of
 from drover.cli.whatif.happenings import SAMPLE, Events, check_added, happenings_of, read_events
+from drover.cli.whatif.limits import MOST_SECONDS, demand_rate, demand_size, demand_steps
 from drover.cli.whatif.traces import read_trace
 from drover.cli.whatif.workload import Scale, Trace, peak, read_scales, traces_of, workload_of
-from drover.errors import nearest, shorten, visible
+from drover.errors import DroverError, nearest, shorten, visible
 from drover.load.rates import Rate
 from drover.network.operators import Join
 from drover.network.schema import known
@@ -36,9 +37,7 @@ STAY: Final = "stay"  # the variant in which nobody decides
 ONCE: Final = "once:"  # before a policy that makes a plan at the end of the warm-up, and no other
 SECONDS: Final = 60.0  # how long a run is, if nobody says so and there is no trace
 WARMUP: Final = 10.0  # seconds: as long as the window of samples that policies decide by
-MOST_SECONDS: Final = 1e6
-MOST_STEPS: Final = 1e7  # of rates in a run
-MOST_RATE: Final = 2e7  # tuples per second that are simulated one by one: what comes in a second is in memory at once
+PERIOD: Final = 3_000  # tuples that take as long as the books of a period
 LONG: Final = 3e8  # tuples and pairs of a variant, simulated one by one; about half a minute
 PARTS: Final = ("fixed", "per_operator", "per_byte")
 
@@ -109,7 +108,7 @@ class Scenario:
         return sum(peak(path_of(name, self.workload, self.seed)[0], self.seconds) for name in self.workload)
 
     def effort(self) -> float:
-        """Return about how many tuples operators take in, and pairs they make, in one variant."""
+        """Return about how many tuples operators take in, and pairs they make, in one variant; periods count, too."""
         model, profile = self.model, self.model.profile
         streams: dict[str, Rate] = profile.stream_rates(dict(self.rates()))
         taken = sum(float(streams[model.streams[stream]]) for stream in model.read)
@@ -118,7 +117,7 @@ class Scenario:
             for j, each in enumerate(profile.network.operators)
             if isinstance(each, Join)
         )
-        return (taken + pairs) * self.seconds
+        return (taken + pairs + PERIOD) * self.seconds
 
     @property
     def is_long(self) -> bool:
@@ -129,6 +128,8 @@ class Scenario:
 def ask(options: Options) -> Scenario:
     """Return the scenario that the options describe."""
     network = network_of(options.network)
+    if not network.operators:
+        raise DroverError(f"network {network.name} has no operators, but only they take time. Add one.")
     plan = plan_of(options.plan, network, options.nodes)
     told = told_of(network, options.rates, options.statistics)
     names = [source.name for source in network.sources]
@@ -137,7 +138,7 @@ def ask(options: Options) -> Scenario:
     profile = told.profile.at({name: trace.mean for name, trace in traces.items()})
     scales = read_scales(profile, options.scale)
     seconds = options.seconds or _length(traced)
-    _demand_steps(traces, seconds)
+    demand_steps(traces, seconds)
     warmup = _warmup(options.warmup, seconds)
     scenario = Scenario(
         model_of(profile, state=_state(plan, options.state)),
@@ -152,7 +153,7 @@ def ask(options: Options) -> Scenario:
         options.mode,
         options.schedule,
     )
-    _demand_rate(scenario)
+    demand_rate(scenario.peak(), scenario.mode)
     return scenario
 
 
@@ -162,24 +163,6 @@ def _length(traced: Mapping[str, Trace]) -> float:
     if longest > MOST_SECONDS:
         raise click.BadParameter(f"the trace is {longest:g} s long, more than {MOST_SECONDS:g}. Say --seconds.")
     return longest
-
-
-def _demand_steps(traces: Mapping[str, Trace], seconds: float) -> None:
-    for name, trace in traces.items():
-        if len(trace.values) * seconds / trace.seconds > MOST_STEPS:
-            raise click.BadParameter(
-                f"the rate of {visible(name)} changes more than {MOST_STEPS:g} times in {seconds:g} s. "
-                "Lower --seconds, or take means over longer steps."
-            )
-
-
-def _demand_rate(scenario: Scenario) -> None:
-    most = scenario.peak()
-    if scenario.mode == "event" and most > MOST_RATE:
-        raise click.BadParameter(
-            f"{most:.3g} tuples come in a second, but at most {MOST_RATE:g} are simulated one by one. "
-            "Lower the rates, or choose --mode fluid."
-        )
 
 
 def _warmup(given: float | None, seconds: float) -> float:
@@ -194,6 +177,7 @@ def _cluster(options: Options, nodes: int, seconds: float) -> Cluster:
     events = Events(*(read_events(texts, seconds) for texts in (options.kill, options.add, options.drain)))
     check_added(events.add, nodes)
     capacity = read_capacity(options.capacity, nodes + len(events.add))
+    demand_size(capacity, seconds)
     happenings = happenings_of(events, capacity, options.outage, options.replay)
     migration = _migration(options.migration)
     return Cluster(capacity[:nodes], delay=options.delay, migration=migration, happenings=happenings)
