@@ -8,7 +8,7 @@ from typing import Final
 
 from drover.cli.headroom import table
 from drover.cli.loads import knowledge
-from drover.cli.whatif.answer import Answer, Overload, Result
+from drover.cli.whatif.answer import FEW, Answer, Overload, Result
 from drover.cli.whatif.happenings import told
 from drover.cli.whatif.scenario import Scenario
 from drover.errors import visible
@@ -89,36 +89,31 @@ def sentence(answer: Answer) -> str:
     """Return the answer in one sentence."""
     first, best = answer.results[0], answer.best
     if len(answer.results) == 1:
-        return _capital(f"{_verdict(first)}; {_latency(first)}.")
-    begin = f"With {visible(first.variant.name)}, {_verdict(first)} and {_latency(first)}"
+        said = f"{_state(first)}; {_latency(first)}."
+        return said[0].upper() + said[1:]
+    begin = f"With {visible(first.variant.name)}, {_state(first)}"
     if best is first:
-        return f"{begin}; no other variant does better."
-    return f"{begin}; best is {visible(best.variant.name)}: {_verdict(best)}, {_latency(best)}, {_moved(best)}."
+        return f"{begin}; {_latency(first)}, and no other variant does better."
+    former = f" instead of {span(first.outcome.summary['latency_p99'])}"
+    moves = count(int(best.outcome.summary["moves"]), "move")
+    return f"{begin}; best is {visible(best.variant.name)}: {_state(best)}, {_latency(best)}{former}, with {moves}."
 
 
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
-
-
-def _verdict(result: Result) -> str:
-    if not result.overloads:
-        share = f"{100 * result.utilisation[result.busiest]:.3g}% of the time"
-        return f"no node is overloaded for long (the busiest, node {result.busiest}, works {share})"
-    first, *others = result.overloads
-    more = f" and {count(len(others), 'other node')} for some time" if others else ""
-    return f"node {first.node} is overloaded {_when(first)}{more}, {span(first.pile)} behind"
+def _state(result: Result) -> str:
+    """Return who is overloaded from when on, and how much is left at the end."""
+    first, *others = result.overloads or (None,)
+    waiting = result.outcome.summary["queued"]
+    left = f" and {waiting:,.0f} tuples still wait at the end" if waiting >= FEW else ""
+    if first is None:
+        return f"no node is overloaded for long{left}"
+    if others:
+        return f"{len(others) + 1} nodes are overloaded, most of all node {first.node} {_when(first)}{left}"
+    return f"node {first.node} is overloaded {_when(first)}{left}"
 
 
 def _latency(result: Result) -> str:
     p99 = result.outcome.summary["latency_p99"]
     return "nothing comes out" if math.isnan(p99) else f"99% of results take at most {span(p99)}"
-
-
-def _moved(result: Result) -> str:
-    summary = result.outcome.summary
-    if not summary["moves"]:
-        return "and nothing moves"
-    return f"and {count(int(summary['moves']), 'move')} of {summary['moved_load']:.3g} busy seconds per second in all"
 
 
 def span(seconds: float) -> str:
