@@ -57,7 +57,8 @@ def event_nodes(scenario: Scenario) -> list[int]:
 
 def _row(result: Result) -> list[str]:
     summary = result.outcome.summary
-    latencies = (span(summary[f"latency_{name}"]) for name in ("mean", "p95", "p99", "max"))
+    most = summary["latency_max"]  # exact, while percentiles are those of buckets, and may be a little beyond
+    latencies = (span(min(summary[f"latency_{name}"], most)) for name in ("mean", "p95", "p99", "max"))
     return [
         visible(result.variant.name),
         *latencies,
