@@ -16,6 +16,7 @@ import polars as pl
 from drover.cli.whatif.answer import Answer, Result
 from drover.cli.whatif.words import event_nodes
 from drover.errors import DroverError, shorten
+from drover.load.arrays import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +70,7 @@ def draw(answer: Answer, suffix: str) -> bytes:
         FigureCanvasAgg(figure)  # no window, whatever the environment says
         found = figure.subplots(panels, 1, sharex=True, squeeze=False)[:, 0]
         for result, axes in zip(answer.results, found[:-1], strict=True):
-            _utilisation(axes, result)
+            _utilisation(axes, result, answer.scenario.seconds)
             _mark(axes, answer)
         _latency(found[-1], answer)
         _mark(found[-1], answer, named=True)
@@ -77,15 +78,13 @@ def draw(answer: Answer, suffix: str) -> bytes:
         return file.getvalue()
 
 
-def _utilisation(axes: Axes, result: Result) -> None:
+def _utilisation(axes: Axes, result: Result, seconds: float) -> None:
     nodes = result.outcome.nodes
     count = len(result.utilisation)
     for node in range(count):
         one = nodes.filter(pl.col("node") == node).sort("begin")
         style: dict[str, Any] = {"label": f"node {node}"} if count <= NAMED else {"color": "#999999", "alpha": 0.5}
-        axes.plot(
-            one["begin"].to_numpy(), one["utilisation"].to_numpy(), linewidth=1.1, drawstyle="steps-post", **style
-        )
+        _steps(axes, one["begin"].to_numpy(), one["utilisation"].to_numpy(), seconds, style)
     axes.set_ylim(0, 1.05)
     axes.set_ylabel("utilisation")
     axes.set_title(result.variant.name, fontsize=8, loc="left")
@@ -93,13 +92,19 @@ def _utilisation(axes: Axes, result: Result) -> None:
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
+def _steps(axes: Axes, begin: Floats, values: Floats, end: float, style: dict[str, Any]) -> None:
+    """Draw values, (h,), that hold from one time to the next, the last up to the end."""
+    times, heights = np.append(begin, end), np.append(values, values[-1:])
+    axes.plot(times, heights, linewidth=1.1, drawstyle="steps-post", **style)
+
+
 def _latency(axes: Axes, answer: Answer) -> None:
     for result in answer.results:
         periods = result.outcome.periods
         values = periods["latency_p99"].to_numpy()
         if np.isfinite(values).any():
-            name = result.variant.name
-            axes.plot(periods["begin"].to_numpy(), values, linewidth=1.1, drawstyle="steps-post", label=name)
+            style: dict[str, Any] = {"label": result.variant.name}
+            _steps(axes, periods["begin"].to_numpy(), values, answer.scenario.seconds, style)
     axes.set_yscale("log")
     axes.set_ylabel("latency, s")
     axes.set_xlabel("time, s")
@@ -109,19 +114,17 @@ def _latency(axes: Axes, answer: Answer) -> None:
 
 
 def _mark(axes: Axes, answer: Answer, *, named: bool = False) -> None:
-    """Draw a line at everything that happens, and one at the end of the warm-up."""
+    """Shade the warm-up and draw a line at everything that happens; what happens at one time is named together."""
     scenario = answer.scenario
-    happens = [
-        *((scale.since, f"{scale.source} x {scale.factor:g}") for scale in scenario.scales),
-        *(
-            (what.at, f"{type(what).__name__.lower()} {node}")
-            for what, node in zip(scenario.cluster.happenings, event_nodes(scenario), strict=True)
-        ),
-    ]
+    happens: dict[float, list[str]] = {}
+    for scale in scenario.scales:
+        happens.setdefault(scale.since, []).append(f"{scale.source} x {scale.factor:g}")
+    for what, node in zip(scenario.cluster.happenings, event_nodes(scenario), strict=True):
+        happens.setdefault(what.at, []).append(f"{type(what).__name__.lower()} {node}")
     axes.axvspan(0.0, scenario.warmup, color="#dddddd", alpha=0.5, linewidth=0)
     axes.set_xlim(0.0, scenario.seconds)
-    for at, what in happens:
+    place: Any = axes.get_xaxis_transform()  # Any: matplotlib's own
+    for at, words in happens.items():
         axes.axvline(at, color="black", linewidth=0.8, linestyle="--")
         if named:
-            place: Any = axes.get_xaxis_transform()  # Any: matplotlib's own
-            axes.text(at, 0.97, f" {what}", transform=place, va="top", fontsize=7)
+            axes.text(at, 0.97, "\n".join(f" {word}" for word in words), transform=place, va="top", fontsize=7)
