@@ -21,9 +21,10 @@ from drover.cli.headroom import headroom
 from drover.cli.plan import plan
 from drover.cli.run import run
 from drover.cli.show import show
+from drover.cli.simulate import simulate
 from drover.errors import DroverError, FaultsError, visible
 
-COMMANDS: Final = (demo, run, check, show, plan, headroom)
+COMMANDS: Final = (demo, run, check, show, plan, headroom, simulate)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import click
@@ -41,12 +42,27 @@ def load_options(command: F) -> F:
     return command
 
 
-def profile_of(network: Network, rates: Sequence[str], statistics: str | None) -> Profile:
-    """Return what is known of a network's load from these options, and what is assumed of the rest."""
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the options say of a network's load, and what is assumed of the rest."""
+
+    profile: Profile
+    series: Mapping[str, tuple[float, ...]]  # rows per second in each period, by source without a rate in the options
+    rates: Mapping[str, float]  # rows per second, by source with one
+
+
+def told_of(network: Network, rates: Sequence[str], statistics: str | None) -> Told:
+    """Return what is known of a network's load from these options; the file is read once."""
     told = read_rates(network, rates)
     given = Statistics() if statistics is None else statistics_of(text_of(statistics), network)
     # What the file says of joins holds at the rates of the file, so those on the command line come in last.
-    return settle(network, [(Origin.GIVEN, given), (Origin.GIVEN, Statistics(told))]).at(told)
+    profile = settle(network, [(Origin.GIVEN, given), (Origin.GIVEN, Statistics(told))]).at(told)
+    return Told(profile, {name: values for name, values in given.series.items() if name not in told}, told)
+
+
+def profile_of(network: Network, rates: Sequence[str], statistics: str | None) -> Profile:
+    """Return what is known of a network's load from these options, without series."""
+    return told_of(network, rates, statistics).profile
 
 
 def read_rates(network: Network, texts: Sequence[str]) -> dict[str, float]:
@@ -60,7 +76,7 @@ def read_rates(network: Network, texts: Sequence[str]) -> dict[str, float]:
         if name not in names:
             hint = visible(f"{nearest(name, names)}Known: {known(names)}.")
             raise click.BadParameter(f"{shorten(name)} is no source of the network. {hint}")
-        rates[name] = _number(number, text, least_open=False)
+        rates[name] = read_number(number, text, least_open=False)
     return rates
 
 
@@ -70,7 +86,7 @@ def read_capacity(texts: Sequence[str], nodes: int) -> Floats:
     of_all = [text for text in texts if "=" not in text]
     for text in (*of_all, *(text for text in texts if "=" in text)):  # what is said of one node wins
         node, equals, number = text.rpartition("=")
-        value = _number(number, text, least_open=True)
+        value = read_number(number, text, least_open=True)
         if not equals:
             capacity[:] = value
         elif node.isascii() and node.isdigit() and int(node) < nodes:
@@ -80,7 +96,8 @@ def read_capacity(texts: Sequence[str], nodes: int) -> Floats:
     return capacity
 
 
-def _number(number: str, text: str, *, least_open: bool) -> float:
+def read_number(number: str, text: str, *, least_open: bool) -> float:
+    """Return the number in a part of an option's text: finite, and at least 0, or above it if that is open."""
     try:
         value = float(number)
     except ValueError:

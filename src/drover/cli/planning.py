@@ -11,14 +11,11 @@ import numpy as np
 from numpy.random import default_rng
 
 from drover.cli.headroom import table
-from drover.cli.inputs import text_of
-from drover.cli.loads import knowledge, read_capacity, read_rates
+from drover.cli.loads import knowledge, read_capacity, told_of
 from drover.errors import nearest, shorten, visible
 from drover.load.arrays import Ints
-from drover.load.files import loads as statistics_of
 from drover.load.headroom import growth
-from drover.load.profile import Origin, Profile, settle
-from drover.load.statistics import Statistics
+from drover.load.profile import Profile
 from drover.network.drawing.summary import count
 from drover.network.model import Network
 from drover.network.schema import known
@@ -60,11 +57,8 @@ def ask(
     network: Network, rates: Sequence[str], statistics: str | None, capacity: Sequence[str], nodes: int
 ) -> Question:
     """Return what the options say of a network."""
-    told = read_rates(network, rates)
-    given = Statistics() if statistics is None else statistics_of(text_of(statistics), network)
-    profile = settle(network, [(Origin.GIVEN, given), (Origin.GIVEN, Statistics(told))]).at(told)
-    series = {name: values for name, values in given.series.items() if name not in told}
-    return Question(profile, problem_of(profile, read_capacity(capacity, nodes), series=series))
+    told = told_of(network, rates, statistics)
+    return Question(told.profile, problem_of(told.profile, read_capacity(capacity, nodes), series=told.series))
 
 
 def with_rules(question: Question, pins: Sequence[str], together: Sequence[str], apart: Sequence[str]) -> Problem:

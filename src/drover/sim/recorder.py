@@ -203,7 +203,7 @@ class Recorder:
             "utilisation_mean": float(busy.mean()),
             "utilisation_max": float(busy.max()),
             "load_mean": float(used.mean()) if used.size else np.nan,
-            "load_std": float(used.std(axis=1).mean()) if varied else np.nan,
+            "load_std": float(used.std(axis=1).mean()) if varied and used.size else np.nan,
             "load_correlation": mean_correlation(used) if varied and len(used) > 1 else np.nan,
             "overload_time": float((loads[measured] > self.capacity).mean()) if used.size else np.nan,
             "moves": float(after["moves"].sum()),

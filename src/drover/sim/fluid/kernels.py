@@ -19,6 +19,7 @@ from drover.sim.world import NOBODY, Books, Net
 
 RESOLVED = 1e-12  # relative: Newton's steps below this are rounding
 STEPS = 60  # of Newton at most
+FAINT = 1e-100  # seconds: a service that takes no longer takes no time
 
 
 class Flow(NamedTuple):
@@ -110,7 +111,9 @@ def serve(flow: Flow, books: Books, i: int, step: float) -> None:
     """Work out how much of its queues node i serves in a step, and how long tuples wait there."""
     total = flow.sums[0, i]
     flow.passing[i], flow.waiting[i] = 1.0, 0.0
-    if total <= 0.0 or flow.sums[1, i] <= 0.0:
+    # Behind a suspended operator queues fade to 1e-200 tuples, while one side of a join waits at no cost: the square of
+    # such a mean is 0, and what is divided by it no number.
+    if total <= 0.0 or flow.sums[1, i] <= FAINT * total:
         return
     mean = flow.sums[1, i] / total
     spread = max(0.0, flow.sums[2, i] / total / (mean * mean) - 1.0)
