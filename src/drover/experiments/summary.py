@@ -81,6 +81,11 @@ def column(rows: pl.DataFrame, name: str) -> Floats:
     return np.asarray(rows[name].cast(pl.Float64).to_numpy())
 
 
+def over(one: float, other: float) -> float:
+    """Return one number over another: infinite over nothing, NaN if there is nothing over nothing."""
+    return one / other if other else math.inf if one > 0 else math.nan
+
+
 def listed(values: Iterable[float], digits: int = 3) -> str:
     """Return numbers in a row, for people: 0.082, 0.3, 0.622."""
     return ", ".join(f"{value:.{digits}g}" for value in values)

@@ -112,6 +112,8 @@ def better_guide(rows: pl.DataFrame) -> Finding:
     told = []
     for kind in values_of(rows, "kind"):
         part = select(rows, **{**MAIN, "kind": kind})
+        if len(part) < BINS:
+            return unjudged(f"{len(part)} rows of a kind are too few for a correlation")
         size = np.log(column(part, "ratio"))
         told.append([float(np.corrcoef(np.log(column(part, x)), size)[0, 1]) for x in ("g", "r")])
     words = f"correlation of logarithms by kind: g {listed(pair[0] for pair in told)}"

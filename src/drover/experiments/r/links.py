@@ -12,7 +12,7 @@ import polars as pl
 from numpy.random import default_rng
 
 from drover.experiments.r.trees import ROD, SIZES, WORDS, points, with_rates
-from drover.experiments.summary import listed, mean, numbers_of, rank_correlation, select
+from drover.experiments.summary import listed, mean, numbers_of, over, rank_correlation, select
 from drover.experiments.table import Claim, Experiment, Finding, Grid, Panel, Row, unjudged
 from drover.load.links import FRAME_SECONDS
 from drover.load.profile import settle
@@ -77,26 +77,26 @@ def measure(row: Row) -> Row:
         places = propose(seen, policy, default_rng(graph))
     found, without = (feasible(problem, each, points(STREAMS)) for each in (places, plain))
     cut = problem.links.source, problem.links.target
-    return {"ratio": found, "to_rod": found / without, "cut": float((places[cut[0]] != places[cut[1]]).mean())}
+    return {"ratio": found, "to_rod": over(found, without), "cut": float((places[cut[0]] != places[cut[1]]).mean())}
 
 
-def gains(rows: pl.DataFrame, over: str, operators: float, clusters: str = "clustered") -> list[float]:
+def gains(rows: pl.DataFrame, other: str, operators: float, clusters: str = "clustered") -> list[float]:
     """Return the mean size with clusters over that of another policy, for rising cost of links."""
     part = select(rows, operators=int(operators))
     return [
-        mean(part, "ratio", policy=clusters, cost=cost) / mean(part, "ratio", policy=over, cost=cost)
+        over(mean(part, "ratio", policy=clusters, cost=cost), mean(part, "ratio", policy=other, cost=cost))
         for cost in numbers_of(rows, "cost")
     ]
 
 
-def told(rows: pl.DataFrame, over: str) -> tuple[str, dict[float, list[float]]]:
+def told(rows: pl.DataFrame, other: str) -> tuple[str, dict[float, list[float]]]:
     """Return the gains by number of operators, in words and as numbers."""
     found = {
-        clusters: {m: gains(rows, over, m, clusters) for m in numbers_of(rows, "operators")} for clusters in CLUSTERED
+        clusters: {m: gains(rows, other, m, clusters) for m in numbers_of(rows, "operators")} for clusters in CLUSTERED
     }
     costs = listed(numbers_of(rows, "cost"))
     words = ". ".join(
-        f"{name} over {over}: " + "; ".join(f"{m:g} operators {listed(line)}" for m, line in lines.items())
+        f"{name} over {other}: " + "; ".join(f"{m:g} operators {listed(line)}" for m, line in lines.items())
         for name, lines in found.items()
     )
     return f"at cost {costs}, {words}", found["clustered"]

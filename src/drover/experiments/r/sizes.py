@@ -20,7 +20,7 @@ from drover.experiments.r.trees import (
     ratio,
     tree,
 )
-from drover.experiments.summary import column, listed, numbers_of, select, values_of
+from drover.experiments.summary import column, listed, numbers_of, over, select, values_of
 from drover.experiments.table import Claim, Experiment, Finding, Grid, Panel, Row, unjudged
 from drover.placement.score import hyperplanes
 
@@ -67,8 +67,8 @@ def keeps_its_lead(rows: pl.DataFrame) -> Finding:
     """Find whether the ratio of the others to ROD is about the same for every number of operators."""
     lines = {name: line for name, line in by_line(rows, "counted", "operators").items() if name in OTHERS}
     rod = by_line(rows, "counted", "operators")[ROD]
-    shares = {name: [mine / best for mine, best in zip(line, rod, strict=True)] for name, line in lines.items()}
-    spread = {name: max(line) / min(line) if min(line) > 0 else np.inf for name, line in shares.items()}
+    shares = {name: [over(mine, best) for mine, best in zip(line, rod, strict=True)] for name, line in lines.items()}
+    spread = {name: over(max(line), min(line)) for name, line in shares.items()}
     told = "; ".join(f"{name} {listed(line)}" for name, line in shares.items())
     return Finding(f"over ROD: {told}", max(spread.values()) <= 2)
 

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.random import default_rng
 
-from drover.experiments.summary import listed, mean, numbers_of, values_of
+from drover.experiments.summary import listed, mean, numbers_of, over, values_of
 from drover.experiments.table import Finding, unjudged
 from drover.load.arrays import Floats, Ints
 from drover.load.feasible import face_points, feasible_ratio
@@ -72,7 +72,7 @@ def always_above(rows: pl.DataFrame, first: str, others: Sequence[str], y: str, 
     lines = by_line(rows, y, x)
     if first not in lines or not set(others) <= set(lines):
         return unjudged(f"{first} and {', '.join(others)} were not all run")
-    margins = [mine / other for name in others for mine, other in zip(lines[first], lines[name], strict=True)]
+    margins = [over(mine, other) for name in others for mine, other in zip(lines[first], lines[name], strict=True)]
     told = "; ".join(f"{name} {listed(lines[name])}" for name in (first, *others))
     at = ", ".join(f"{value:g}" for value in numbers_of(rows, x))
-    return Finding(f"at {x} {at}: {told}; least margin {min(margins):.3g} times", min(margins) > 1)
+    return Finding(f"at {x} {at}: {told}; least margin {min(margins):.3g} times", all(margin > 1 for margin in margins))

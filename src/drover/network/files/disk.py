@@ -72,7 +72,11 @@ def read_stream(file: BinaryIO) -> str:
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a file by way of a temporary one beside it; FileError says why it cannot be done."""
-    write_bytes(path, text.encode("utf-8"))
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise _refusal("not written", f"it must be writable ({_reason(error)})", "Name another file.") from error
+    write_bytes(path, data)
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
