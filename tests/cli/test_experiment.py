@@ -61,13 +61,23 @@ def test_seeds_and_jobs(tmp_path: Path) -> None:
 
 
 def test_pages_are_written_and_rows_shared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["experiment", "pages", "--quick", "--out", str(tmp_path)]) == 0
+    rows = ["--rows", str(tmp_path / "rows")]
+    assert main(["experiment", "pages", "--quick", "--out", str(tmp_path), *rows]) == 0
     out, err = capsys.readouterr()
     assert out == f"2 pages in {tmp_path}; 2 of 4 claims hold\n"
     assert err == "X-fig1: 4 of 4 rows\n"
     assert "not to be quoted" in (tmp_path / "README.md").read_text(encoding="utf-8")
     assert (tmp_path / "X-fig2.svg").is_file()
-    assert main(["experiment", "pages", "X-fig2", "--out", str(tmp_path / "one")]) == 0
+    before = (tmp_path / "X-fig1.md").read_bytes(), (tmp_path / "X-fig1.svg").read_bytes()
+    assert main(["experiment", "pages", "--quick", "--reuse", "--out", str(tmp_path), *rows]) == 0
+    assert capsys.readouterr().err == "", "rows that are there are not computed again"
+    assert ((tmp_path / "X-fig1.md").read_bytes(), (tmp_path / "X-fig1.svg").read_bytes()) == before
+    assert main(["experiment", "pages", "X-fig1", "--quick", "--out", str(tmp_path), *rows]) == 0
+    assert capsys.readouterr().err == "X-fig1: 4 of 4 rows\n"
+    assert main(["experiment", "pages", "X-fig2", "--reuse", "--out", str(tmp_path / "one"), *rows]) == 0
+    assert capsys.readouterr().err == "X-fig2: 31 of 31 rows\n", (
+        "rows of the quick version are not those of the full one"
+    )
     assert not (tmp_path / "one" / "X-fig1.md").exists()
 
 

@@ -62,4 +62,4 @@ def test_a_row_depends_on_nothing_but_itself(name: str) -> None:
 
 @pytest.mark.slow
 def test_all_quick_versions_make_pages(tmp_path: object) -> None:
-    assert main(["experiment", "pages", "--quick", "--out", str(tmp_path)]) == 0
+    assert main(["experiment", "pages", "--quick", "--out", str(tmp_path), "--rows", f"{tmp_path}/rows"]) == 0

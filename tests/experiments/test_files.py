@@ -32,6 +32,22 @@ def test_rows_figure_and_verdicts_are_written(tmp_path: Path) -> None:
     assert (told["rows"], told["files"]) == (31, written)
 
 
+def test_rows_that_were_kept_are_taken_only_if_they_are_those(tmp_path: Path) -> None:
+    result = run(TOY)
+    files.write(result, tmp_path)
+    kept = files.read(TOY, tmp_path, quick=False)
+    assert kept is not None
+    assert_frame_equal(kept.rows, result.rows)
+    assert kept.verdicts == result.verdicts
+    assert files.read(TOY, tmp_path, quick=True) is None, "other parameters"
+    assert files.read(replace(TOY, columns={"other": ""}), tmp_path, quick=False) is None, "other columns"
+    assert files.read(replace(TOY, name="X-fig2"), tmp_path, quick=False) is None, "another name"
+    result.rows.with_columns(version=pl.lit("0")).write_parquet(tmp_path / "X-fig1.parquet")
+    assert files.read(TOY, tmp_path, quick=False) is None, "another version"
+    (tmp_path / "X-fig1.parquet").write_bytes(b"PAR1 no more")
+    assert files.read(TOY, tmp_path, quick=False) is None, "a damaged file"
+
+
 def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files.write(run(TOY, quick=True), tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}

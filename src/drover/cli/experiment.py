@@ -139,34 +139,48 @@ def lines(result: Result, files: list[str]) -> Iterator[str]:
 @quick_option
 @jobs_option
 @click.option("--out", default=PAGES, show_default=True, metavar="FOLDER", help="Where pages and figures go.")
-def write_pages(names: tuple[str, ...], quick: bool, jobs: int, out: str) -> None:
+@click.option("--rows", default=OUT, show_default=True, metavar="FOLDER", help="Where rows go.")
+@click.option("--reuse", is_flag=True, help="Take rows from there instead, if they are those that would be computed.")
+def write_pages(names: tuple[str, ...], quick: bool, jobs: int, out: str, rows: str, reuse: bool) -> None:
     """Run all experiments, or those named, and write a page for each, and an index.
 
-    The index lists what was run: with names, only those.
+    Pages and figures are made of rows alone. With --reuse, rows that an earlier run left, for the same parameters and
+    by the same version of drover, are not computed again; that the code is the same, too, is for you to know. The index
+    lists what was asked for: with names, only those.
     """
     from drover.experiments import files, pages  # noqa: PLC0415 - numba takes a second to import
     from drover.experiments.catalogue import EXPERIMENTS, TEXTS, find  # noqa: PLC0415 - as above
 
     folder = files.open_folder(out)
-    results = list(_run_all([find(name) for name in names] or list(EXPERIMENTS.values()), quick, jobs, folder))
+    chosen = [find(name) for name in names] or list(EXPERIMENTS.values())
+    results = []
+    for result in _run_all(chosen, quick, jobs, rows, reuse):
+        pages.write_page(result, folder)
+        results.append(result)
     pages.write_index(results, TEXTS, folder)
     verdicts = [verdict for result in results for verdict in result.verdicts]
     holding = sum(verdict.holds for verdict in verdicts)
     click.echo(f"{len(results)} pages in {Path(out)}; {holding} of {len(verdicts)} claims hold")
 
 
-def _run_all(chosen: list[Experiment], quick: bool, jobs: int, folder: Path) -> Iterator[Result]:
-    """Run experiments and write their pages; those whose rows are the same share them."""
-    from drover.experiments import pages  # noqa: PLC0415 - as above
+def _run_all(chosen: list[Experiment], quick: bool, jobs: int, folder: str, reuse: bool) -> Iterator[Result]:
+    """Run experiments, or take their rows from a folder; those whose rows are the same share them."""
+    from drover.experiments import files, pages  # noqa: PLC0415 - as above
     from drover.experiments.run import run, share  # noqa: PLC0415 - as above
 
     known: dict[tuple[object, ...], Result] = {}
     for each in chosen:
         key = pages.run_key(each, quick=quick)
-        if key in known:
+        kept = files.read(each, folder, quick=quick) if reuse else None
+        if kept is not None:
+            result = kept
+        elif key in known:
             result = share(known[key], each)
         else:
+            # A clock beside busy neighbours measures the neighbours.
             with _runner(1 if each.timed else jobs, None) as runner, counting(each.name) as progress:
-                result = known[key] = run(each, quick=quick, runner=runner, progress=progress)
-        pages.write_page(result, folder)
+                result = run(each, quick=quick, runner=runner, progress=progress)
+        known.setdefault(key, result)
+        if kept is None:
+            files.write(result, folder)
         yield result

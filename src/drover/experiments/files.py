@@ -13,6 +13,7 @@ import polars as pl
 from drover.errors import DroverError, shorten
 from drover.experiments.draw import draw
 from drover.experiments.run import Result
+from drover.experiments.table import MARKS, Experiment, tabulate, version
 from drover.network.files.disk import write_bytes, write_text
 
 
@@ -27,6 +28,25 @@ def write(result: Result, folder: str | os.PathLike[str]) -> list[str]:
     files = [str(target / f"{name}.{suffix}") for suffix in (*contents, "json")]
     write_text(files[-1], json.dumps(as_data(result, files), indent=2) + "\n")
     return files
+
+
+def read(experiment: Experiment, folder: str | os.PathLike[str], *, quick: bool) -> Result | None:
+    """Return a result from the rows in a folder, if they are all those that would go in, of this very version."""
+    path = Path(folder) / f"{experiment.name}.parquet"
+    if not path.is_file():
+        return None
+    try:
+        rows = pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError):  # not written by us, or damaged: as good as none
+        return None
+    given = tabulate(experiment.rows(quick=quick))
+    if set(rows.columns) != {*given.columns, *experiment.columns, *MARKS} or rows["version"].unique().to_list() != [
+        version()
+    ]:
+        return None
+    if not rows.select(given.columns).equals(given):
+        return None
+    return Result(experiment, rows, experiment.judge(rows), 0.0, quick)
 
 
 def open_folder(folder: str | os.PathLike[str]) -> Path:

@@ -25,7 +25,7 @@ from drover.sim.cluster import Cluster
 from drover.sim.control import Control
 from drover.sim.model import Model, model_of
 from drover.sim.outcome import Outcome
-from drover.sim.workload import Rates, Workload, periodic
+from drover.sim.workload import Periodic, Rates, Workload, periodic
 
 DEFAULTS: Final[dict[str, Value]] = {
     "nodes": 20,
@@ -36,10 +36,11 @@ DEFAULTS: Final[dict[str, Value]] = {
     "samples": 10,  # h, in a window
     "offsets": "even",
 }
+SMALL: Final[dict[str, Value]] = {**DEFAULTS, "nodes": 8}  # for quick versions
 LENGTH: Final = 10  # operators of a chain
 EVERY: Final = 1.0  # seconds between decisions
-WARM_UP: Final = 10.0  # seconds until the first decision: a window of statistics
-SETTLED: Final = 20.0  # seconds until plans that never change are measured
+WARM_UP: Final = 10.0  # seconds until the first decision, or a window of statistics if that is longer
+SETTLING: Final = 10.0  # seconds after it until plans that never change are measured
 MEASURED: Final = 100.0  # seconds
 FIRST: Final = 100  # seed
 
@@ -79,7 +80,7 @@ def case_of(row: Row) -> Case:
     return case(int(row["seed"]), nodes, max(1, round(nodes * float(row["per_node"]) / LENGTH)))
 
 
-def bursts(row: Row, load: float | None = None) -> Workload:
+def bursts(row: Row, load: float | None = None) -> tuple[Periodic, ...]:
     """Return workload 1 at a load, that of the row unless it is given."""
     means = case_of(row).means * (float(row["load"]) if load is None else load)
     rng = default_rng((int(row["seed"]), 1))
@@ -104,14 +105,24 @@ def start(row: Row, policy: str) -> Ints:
     return propose(case_of(row).problem, policy, default_rng(int(row["seed"])))
 
 
-def control(row: Row, *, first: str | None, policy: str | None, begin: float = WARM_UP) -> Control:
+def warm_up(row: Row) -> float:
+    """Return the seconds until the first decision."""
+    return max(WARM_UP, float(row["window"]))
+
+
+def settled(row: Row) -> float:
+    """Return the seconds until a plan that was made after the warm-up is measured."""
+    return warm_up(row) + SETTLING
+
+
+def control(row: Row, *, first: str | None, policy: str | None, begin: float | None = None) -> Control:
     """Return the control loop of a row: a plan `first` after the warm-up, and a `policy` every second from `begin`."""
     samples = int(row["samples"])
     return Control(
         first=first,
         policy=policy,
-        first_at=WARM_UP,
-        begin=begin,
+        first_at=warm_up(row),
+        begin=warm_up(row) if begin is None else begin,
         period=EVERY,
         window=samples,
         sample=float(row["window"]) / samples,

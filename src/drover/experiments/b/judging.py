@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from drover.experiments.summary import listed, mean, numbers_of, over, select, values_of
-from drover.experiments.table import Finding, Value, unjudged
+from drover.experiments.table import Finding, Row, unjudged
 
 
 def line(rows: pl.DataFrame, policy: str, y: str, x: str = "load") -> list[float]:
@@ -33,10 +33,13 @@ def below(
     *,
     factor: float = 1.0,
     least: float = 0.0,
-    **where: Value,
+    where: Row | None = None,
 ) -> Finding:
-    """Find whether each of `first` times a factor is below each of `others`, at every load of at least `least`."""
-    part = select(rows, **where)
+    """Find whether each of `first` times a factor is below each of `others`, at every load of at least `least`.
+
+    `where` says which rows count.
+    """
+    part = select(rows, **dict(where or {}))
     known = {str(name) for name in values_of(part, "policy")}
     loads = [load for load in numbers_of(part, "load") if load >= least] if len(part) else []
     if not {*first, *others} <= known or not loads:
