@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
@@ -154,7 +155,7 @@ def as_in_the_text(policy: str, name: str, at: int, count: int) -> float:
     if policy in {"correlation", "cor-se-imp"}:
         return 100.0 if (name, at) == ("per_node", 0) else 5.0
     rising = {"nodes": -1, "per_node": -1, "period": 1, "ratio": 1}.get(name, 0)
-    return 8.0 * 2.0 ** float(rising * at if rising >= 0 else count - 1 - at)
+    return math.ldexp(8.0, rising * at if rising >= 0 else count - 1 - at)
 
 
 def test_sensitivity() -> None:

@@ -79,8 +79,19 @@ def drops(rows: pl.DataFrame) -> Finding:
     if len(sizes) < 2:
         return unjudged("one number of operators is no trend")
     lines = {key: [mean(rows, "penalty", operators=int(m), assumed=key, method=ROD) for m in sizes] for key in PRINTED}
-    told = "; ".join(f"{key} {listed(line, 2)}" for key, line in lines.items())
+    told = "; ".join(
+        f"{key} {listed(line, 2)} (on points that count at every size {listed(common(rows, key), 2)})"
+        for key, line in lines.items()
+    )
     return Finding(told, all(line == sorted(line, reverse=True) for line in lines.values()))
+
+
+def common(rows: pl.DataFrame, assumed: str) -> list[float]:
+    """Return mean penalties by number of operators, over the points whose penalty is known for every number."""
+    part = select(rows, assumed=assumed, method=ROD)
+    lost = set(part.filter(pl.col("penalty").is_nan())["seed"].to_list())
+    kept = part.filter(~pl.col("seed").is_in(list(lost)))
+    return [mean(kept, "penalty", operators=int(m)) for m in numbers_of(rows, "operators")]
 
 
 def as_printed(rows: pl.DataFrame) -> Finding:
@@ -185,14 +196,22 @@ EXPERIMENTS: Final = (
         ),
         (Grid({"operators": (50, 100), "assumed": ("origin", "other"), "method": (ROD,)}, {}, 60),),
         (
-            Claim("falls", "The average penalty drops as the number of operators grows.", drops),
+            Claim(
+                "falls",
+                "The average penalty drops as the number of operators grows.",
+                drops,
+                "from 50 operators on it does. With 25, only bounds far from the ideal hyperplane can be carried at "
+                "all, and those are the ones whose penalty is small; hence the means over the same points for every "
+                "size.",
+            ),
             Claim(
                 "as-printed",
                 "It is 0.90, 0.79, 0.56, 0.35 without a bound, and 0.89, 0.83, 0.55, 0.32 with a wrong "
                 "one, for 25, 50, 100, 200 operators; near is within 0.1.",
                 as_printed,
-                "The graphs are not the text's, and points whose penalty is 0/0 have to be left out somehow. What the "
-                "remaining penalty is made of are points near the ideal hyperplane, where both sets are tiny.",
+                "the graphs are not the text's, and how it counts points that no plan can carry is not said. "
+                "Penalties fall as there, but are higher, those of a wrong bound by far: ROD with a bound gives up what "
+                "lies below it, and a wrong one in five dimensions is mostly far from the true one.",
             ),
         ),
         (

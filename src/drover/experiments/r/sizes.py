@@ -206,8 +206,8 @@ EXPERIMENTS: Final = (
                 "same-lead",
                 "For fewer operators, ROD retains roughly the same relative improvement.",
                 keeps_its_lead,
-                "What `connected` reaches does not grow with the number of operators while ROD's plans approach the "
-                "ideal, so ROD's lead over it must grow; and over few operators all plans are coarse alike.",
+                "it does for all but `connected`, whose plans hardly improve with more operators while ROD's approach "
+                "the ideal.",
             ),
         ),
         panels=(Panel(x="operators", line="policy", log="x", y="to_rod", label="feasible over ROD's"),),
