@@ -210,8 +210,8 @@ EXPERIMENTS: Final = (
                 "one, for 25, 50, 100, 200 operators; near is within 0.1.",
                 as_printed,
                 "the graphs are not the text's, and how it counts points that no plan can carry is not said. "
-                "Penalties fall as there, but are higher, those of a wrong bound by far: ROD with a bound gives up what "
-                "lies below it, and a wrong one in five dimensions is mostly far from the true one.",
+                "Penalties fall as there, but are higher, those of a wrong bound by far: ROD with a bound gives up "
+                "what lies below it, and a wrong one in five dimensions is mostly far from the true one.",
             ),
         ),
         (
