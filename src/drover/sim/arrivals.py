@@ -7,7 +7,7 @@ Rule 2: tuples are laid out in stretched time, one per second on average, and pu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
@@ -71,6 +71,35 @@ class Arrivals:
                 return np.ones(BLOCK)
 
 
+class Amounts:
+    """The arrivals of one source as a fluid: tuples expected in each step."""
+
+    def __init__(self, source: Path | Floats, step: float) -> None:
+        self._path = source if not isinstance(source, np.ndarray) else None
+        self._times = source if isinstance(source, np.ndarray) else np.empty(0)
+        self._step, self._taken = step, 0
+        self._begun, self._passed = 0.0, 0.0  # where the present step of the rate begins: seconds, tuples so far
+        self._until, self._rate = next(source) if not isinstance(source, np.ndarray) else (np.inf, 0.0)
+
+    def before(self, stop: float) -> Floats:
+        """Return, (steps,), the tuples of the steps that end up to a time."""
+        last = max(round(stop / self._step), self._taken)
+        edges = np.arange(self._taken, last + 1) * self._step
+        self._taken = last
+        if self._path is None:
+            return np.diff(np.searchsorted(self._times, edges)).astype(np.float64)
+        times, tuples = [self._begun], [self._passed]
+        while self._until < edges[-1]:
+            self._passed += self._rate * (self._until - self._begun)
+            self._begun = self._until
+            self._until, self._rate = next(self._path)
+            times.append(self._begun)
+            tuples.append(self._passed)
+        times.append(max(float(edges[-1]), self._begun))
+        tuples.append(self._passed + self._rate * (times[-1] - self._begun))
+        return np.diff(np.interp(edges, times, tuples))
+
+
 class Trace:
     """The arrivals of a source whose tuples have times."""
 
@@ -129,15 +158,23 @@ def path_of(name: str, streams: Mapping[str, Source], seed: int) -> tuple[Path, 
     return path, stream.spacing, stream.total
 
 
-def begin(streams: Mapping[str, Source], seed: int) -> tuple[Arrivals | Trace, ...]:
-    """Return the arrivals of every source, from the start."""
-    found: list[Arrivals | Trace] = []
+class Feed(Protocol):
+    """What comes from a source, stretch by stretch."""
+
+    def before(self, stop: float) -> Floats:
+        """Return what comes next, up to a time."""
+
+
+def begin(streams: Mapping[str, Source], seed: int, step: float | None = None) -> tuple[Feed, ...]:
+    """Return the arrivals of every source, from the start; with a step, seconds, as amounts."""
+    found: list[Feed] = []
     for k, (name, stream) in enumerate(streams.items()):
         if isinstance(stream, Events):
-            found.append(Trace(stream.times))
+            found.append(Trace(stream.times) if step is None else Amounts(stream.times, step))
             continue
         if not isinstance(stream, Stream | Opposite | Shifted):
             raise LoadError(f"the stream of {name!r} is {shorten(stream)}, but must be one of drover.sim.workload.")
         path, spacing, _ = path_of(name, streams, seed)
-        found.append(Arrivals(path, spacing, default_rng(SeedSequence((seed, TUPLES, k)))))
+        rng = default_rng(SeedSequence((seed, TUPLES, k)))
+        found.append(Arrivals(path, spacing, rng) if step is None else Amounts(path, step))
     return tuple(found)

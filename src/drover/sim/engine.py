@@ -40,9 +40,12 @@ CHANCE: Final = 1  # the part of a seed that operators draw from; sources have o
 
 
 class Engine:
-    """A network that runs on nodes; `log` is how many invocations are written down one by one, for tests."""
+    """A network that runs on nodes; `log` is how many invocations are written down one by one, for tests.
 
-    def __init__(
+    A pool begins with so many slots and grows as it must.
+    """
+
+    def __init__(  # noqa: PLR0913 - keyword arguments
         self,
         model: Model,
         cluster: Cluster,
@@ -51,6 +54,7 @@ class Engine:
         seed: int = 0,
         schedule: str = "fifo",
         quantum: int = QUANTUM,
+        slots: int = SLOTS,
         log: int = 0,
     ) -> None:
         net = net_of(model, schedule, quantum)
@@ -60,12 +64,12 @@ class Engine:
         self.model = model
         self.world = World(
             net,
-            _pool(SLOTS),
+            _pool(slots),
             Lists(np.full(chains, NOBODY), np.full(chains, NOBODY), np.zeros(chains, dtype=np.int64)),
             _nodes(cluster, places, joins, _seeds(seed, model.m)),
             pipes,
             _calendar(cluster.most + len(pipes.delay), len(model.sources)),
-            _books(model, cluster.most, log),
+            new_books(model, cluster.most, log),
         )
 
     def feed(self, arrivals: Sequence[Floats]) -> None:
@@ -117,11 +121,11 @@ class Engine:
             found[j] += lists.length[chain] * model.width[model.read[port]]
         return found
 
-    def queued(self) -> Ints:
+    def queued(self) -> Floats:
         """Return, (n,), the tuples that wait at each node or are worked on, those for suspended units included."""
         nodes, n = self.world.nodes, len(self.world.nodes.slow)
-        waiting = np.bincount(nodes.place, self.world.lists.length[n : n + len(nodes.place)], n).astype(np.int64)
-        return np.asarray(self.world.lists.length[:n] + waiting + (nodes.slot != NOBODY))
+        waiting = np.bincount(nodes.place, self.world.lists.length[n : n + len(nodes.place)], n)
+        return np.asarray(self.world.lists.length[:n] + waiting + (nodes.slot != NOBODY), dtype=np.float64)
 
     def travelling(self) -> int:
         """Return how many tuples are between nodes."""
@@ -129,26 +133,40 @@ class Engine:
         return int(self.world.lists.length[len(self.world.lists.length) - pipes :].sum())
 
     @property
-    def lost(self) -> int:
+    def lost(self) -> float:
         """Tuples lost with nodes so far."""
-        return int(self.world.pool.cells[LOST])
+        return float(self.world.pool.cells[LOST])
 
     @property
-    def served(self) -> int:
+    def served(self) -> float:
         """Invocations of operators so far."""
-        return int(self.world.pool.cells[SERVED])
+        return float(self.world.pool.cells[SERVED])
+
+    @property
+    def kept(self) -> Floats:
+        """(y, BUCKETS) latencies since they were last forgotten."""
+        return self.world.books.kept
+
+    @property
+    def place(self) -> Ints:
+        """(m,) where operators are, or go on."""
+        return self.world.nodes.place
 
     def close_books(self, now: float) -> Books:
         """Return what happened since the last time, as copies, and open new books; `kept` goes on."""
         moves.credit(self.world, now)
-        found = self.world.books
-        copies = found._replace(**{name: getattr(found, name).copy() for name in COUNTED})
-        for name in COUNTED:
-            getattr(found, name)[:] = 0
-        return copies
+        return take_out(self.world.books)
 
 
 COUNTED: Final = ("arrived", "taken", "given", "busy", "worked", "out", "latency", "work", "longest", "seen")
+
+
+def take_out(books: Books) -> Books:
+    """Return a copy of what is in the books, and empty them."""
+    copies = books._replace(**{name: getattr(books, name).copy() for name in COUNTED})
+    for name in COUNTED:
+        getattr(books, name)[:] = 0
+    return copies
 
 
 def _pool(slots: int) -> Pool:
@@ -223,20 +241,21 @@ def _play(calendar: Calendar) -> None:
         calendar.key[at], calendar.leaf[at] = calendar.key[better], calendar.leaf[better]
 
 
-def _books(model: Model, n: int, log: int) -> Books:
+def new_books(model: Model, n: int, log: int = 0) -> Books:
+    """Return books with nothing in them, for n nodes; `log` is how many invocations they take one by one."""
     y = len(model.outputs)
     return Books(
-        arrived=np.zeros(len(model.sources), dtype=np.int64),
-        taken=np.zeros(len(model.reader), dtype=np.int64),
-        given=np.zeros(len(model.streams), dtype=np.int64),
+        arrived=np.zeros(len(model.sources)),
+        taken=np.zeros(len(model.reader)),
+        given=np.zeros(len(model.streams)),
         busy=np.zeros(model.m),
         worked=np.zeros(n),
-        out=np.zeros(y, dtype=np.int64),
+        out=np.zeros(y),
         latency=np.zeros(y),
         work=np.zeros(y),
         longest=np.zeros(y),
-        seen=np.zeros(BUCKETS, dtype=np.int64),
-        kept=np.zeros((y, BUCKETS), dtype=np.int64),
+        seen=np.zeros(BUCKETS),
+        kept=np.zeros((y, BUCKETS)),
         log_time=np.zeros(log),
         log_place=np.zeros((log, 2), dtype=np.int64),
         log_birth=np.zeros(log),

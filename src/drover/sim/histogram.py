@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from drover.load.arrays import Floats, Ints
+from drover.load.arrays import Floats
 from drover.sim.world import BUCKETS, LOWEST, OCTAVE
 
 
@@ -24,10 +24,9 @@ def middles() -> Floats:
 MIDDLES = middles()
 
 
-def percentiles(counts: Ints, shares: Sequence[float]) -> list[float]:
+def percentiles(counts: Floats, shares: Sequence[float]) -> list[float]:
     """Return the latencies, seconds, that these shares, in [0, 1], of all counted do not exceed; NaN of nothing."""
     upto = np.cumsum(counts)
     if not upto[-1]:
         return [float("nan")] * len(shares)
-    ranks = np.maximum(np.ceil(np.asarray(shares) * upto[-1]), 1)
-    return [float(value) for value in MIDDLES[np.searchsorted(upto, ranks)]]
+    return [float(value) for value in MIDDLES[np.searchsorted(upto, np.asarray(shares) * upto[-1])]]

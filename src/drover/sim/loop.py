@@ -1,4 +1,4 @@
-"""One run of the event core: arrivals in, periods out, decisions and happenings in between.
+"""One run: arrivals in, periods out, decisions and happenings in between.
 
 Rule 1: what falls on the same time is done in this order: the period ends, nodes come and go, units resume, the control
 loop decides; only then events at that time happen. Rule 2: deciding takes no virtual time.
@@ -16,10 +16,10 @@ from drover.errors import ProblemError
 from drover.load.arrays import Flags, Floats
 from drover.load.window import Window
 from drover.placement.problem import NOWHERE, Problem
-from drover.sim.arrivals import Arrivals, Trace
+from drover.sim.arrivals import Feed
 from drover.sim.cluster import Add, Cluster, Happening, Kill
 from drover.sim.control import Control, Decide, decider, problem_at, take_note
-from drover.sim.engine import Engine
+from drover.sim.core import Core
 from drover.sim.model import Model
 from drover.sim.recorder import Moved, Recorder
 
@@ -42,19 +42,19 @@ class Loop:
     """A run that can be stepped through to its end."""
 
     def __init__(
-        self, engine: Engine, arrivals: tuple[Arrivals | Trace, ...], cluster: Cluster, control: Control, span: Span
+        self, engine: Core, arrivals: tuple[Feed, ...], cluster: Cluster, control: Control, span: Span
     ) -> None:
         self.engine, self.arrivals, self.cluster, self.control, self.span = engine, arrivals, cluster, control, span
         self.model: Model = engine.model
         self.places = np.zeros(len(self.model.units), dtype=np.int64)  # (units,)
-        self.places[self.model.unit_of] = engine.world.nodes.place
+        self.places[self.model.unit_of] = engine.place
         self.alive: Flags = np.arange(cluster.most) < cluster.n
         self.resuming: dict[int, float] = {}  # unit -> when
         self.happenings = list(cluster.happenings)
         self.window = Window(control.window)
         self.recorder = Recorder(self.model, cluster.capacities, control.window, span.warmup)
         self.periods = 0
-        self.lost = 0
+        self.lost = 0.0
         self.fed, self.stretch = 0.0, span.sample
         self.known, self.decisions = cluster.n, 0
         self.first_plan = np.inf if control.first is None else _given(control.first_at, span.warmup)
@@ -116,12 +116,12 @@ class Loop:
         begin = self.periods * self.span.sample
         books = self.engine.close_books(now)
         lost, self.lost = self.engine.lost - self.lost, self.engine.lost
-        self.recorder.close_period((begin, now), books, self.engine.queued(), lost, self.places)
+        self.recorder.close_period((begin, now), books, self.engine.queued(), lost, self.places, self.alive)
         self.periods += 1
         if self.control.policy is not None or self.control.first is not None or self.cluster.happenings:
             self.window = take_note(self.model, self.window, self.periods, now - begin, books)
         if begin < self.span.warmup:  # the next period may be the first that counts
-            self.engine.world.books.kept[:] = 0
+            self.engine.kept[:] = 0
 
     def _problem(self, homeless: Flags, fixed: Flags, held: Floats) -> Problem:
         """Return the problem at present: `homeless` units, (units,), are nowhere; `fixed` and moving ones stay."""

@@ -1,7 +1,8 @@
 """The outcome of a run: tables and a summary.
 
 Rule 1: tables have a row per period, per period and node, per output, per move; what is summed up is the time after the
-warm-up. Rule 2: load is ideal load: what the tuples that came would need if nothing waited.
+warm-up. Rule 2: load is ideal load: what the tuples that came would need if nothing waited; its deviation and
+correlation are over the nodes that live.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from drover.load.arrays import Floats, Ints
+from drover.load.arrays import Flags, Floats, Ints
 from drover.load.series import node_series
 from drover.placement.score import mean_correlation
 from drover.sim.histogram import percentiles
@@ -32,11 +32,12 @@ class Row:
 
     begin: float  # seconds
     seconds: float
-    arrived: Ints  # (d,)
+    arrived: Floats  # (d,)
     worked: Floats  # (n,) seconds
-    queued: Ints  # (n,) tuples at the end
+    queued: Floats  # (n,) tuples at the end
     figures: dict[str, float]
     places: Ints  # (units,) at the end
+    alive: Flags  # (n,) at the end
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,9 @@ class Recorder:
     counted: int = 0  # moves that are in some period
     totals: dict[str, Floats] = field(default_factory=dict)  # (y,) by output, after the warm-up
 
-    def close_period(self, span: tuple[float, float], books: Books, queued: Ints, lost: int, places: Ints) -> None:
+    def close_period(
+        self, span: tuple[float, float], books: Books, queued: Floats, lost: float, places: Ints, alive: Flags
+    ) -> None:
         """Take down a period, from one time to another."""
         begin, end = span
         out, latency, work = (float(each.sum()) for each in (books.out, books.latency, books.work))
@@ -82,13 +85,15 @@ class Recorder:
             "moves": float(len(moved)),
             "moved_load": float(sum(move.load for move in moved)),
         }
-        self.rows.append(Row(begin, end - begin, books.arrived, books.worked, queued, figures, places.copy()))
+        self.rows.append(
+            Row(begin, end - begin, books.arrived, books.worked, queued, figures, places.copy(), alive.copy())
+        )
         if begin >= self.warmup:
             for name in ("out", "latency", "work"):
                 self.totals[name] = self.totals.get(name, 0.0) + getattr(books, name)
             self.totals["longest"] = np.maximum(self.totals.get("longest", 0.0), books.longest)
 
-    def outcome(self, kept: Ints, served: int) -> Outcome:
+    def outcome(self, kept: Floats, served: float) -> Outcome:
         """Return the outcome; `kept`, (y, BUCKETS), are the latencies after the warm-up."""
         deviation, correlation, loads = self._loads()
         periods = pl.DataFrame(
@@ -104,7 +109,7 @@ class Recorder:
         nodes = self._nodes(loads)
         outputs = self._outputs(kept)
         return Outcome(
-            self._summary(periods, nodes, loads, kept, served),
+            self._summary(periods, loads, kept, served),
             periods,
             nodes,
             outputs,
@@ -126,7 +131,7 @@ class Recorder:
     def _loads(self) -> tuple[Floats, Floats, Floats]:
         """Return deviation and correlation of node loads in the window of each period, and (periods, n) loads.
 
-        Deviation is the mean over nodes that have any load; the window is seen under the plan of its last period.
+        Deviation is the mean over living nodes; the window is seen under the plan of its last period.
         """
         count, n = len(self.rows), len(self.capacity)
         deviation, correlation, loads = np.full(count, np.nan), np.full(count, np.nan), np.zeros((count, n))
@@ -135,7 +140,7 @@ class Recorder:
                 begin = max(0, t - self.window + 1)
                 nodes = node_series(values[:, begin - first : t + 1 - first], self.rows[t].places, n)
                 loads[t] = nodes[:, -1]
-                used = nodes[nodes.any(axis=1)]
+                used = nodes[self.rows[t].alive]
                 if used.shape[1] > 1 and len(used) > 1:
                     deviation[t] = used.std(axis=1).mean()
                     correlation[t] = mean_correlation(used)
@@ -150,11 +155,11 @@ class Recorder:
                 "node": np.tile(np.arange(n), count),
                 "utilisation": worked.ravel(),
                 "load": loads.ravel(),
-                "queued": np.array([row.queued for row in self.rows], dtype=np.int64).ravel(),
+                "queued": np.array([row.queued for row in self.rows]).ravel(),
             }
         )
 
-    def _outputs(self, kept: Ints) -> pl.DataFrame:
+    def _outputs(self, kept: Floats) -> pl.DataFrame:
         y = len(self.model.outputs)
         none = np.zeros(y)
         out, latency, work, longest = (self.totals.get(name, none) for name in ("out", "latency", "work", "longest"))
@@ -163,7 +168,7 @@ class Recorder:
             return pl.DataFrame(
                 {
                     "output": self.model.outputs,
-                    "tuples": out.astype(np.int64),
+                    "tuples": out,
                     "latency_mean": latency / out,
                     **{name: shares[:, index] for index, name in enumerate(NAMES)},
                     "latency_max": np.where(out > 0, longest, np.nan),
@@ -173,16 +178,14 @@ class Recorder:
                 schema_overrides={"output": pl.String},
             )
 
-    def _summary(
-        self, periods: pl.DataFrame, nodes: pl.DataFrame, loads: Floats, kept: Ints, served: int
-    ) -> dict[str, float]:
+    def _summary(self, periods: pl.DataFrame, loads: Floats, kept: Floats, served: float) -> dict[str, float]:
         measured = np.array([row.begin >= self.warmup for row in self.rows], dtype=np.bool_)
-        after, seen = periods.filter(pl.Series(measured)), nodes.filter(pl.col("begin") >= self.warmup)
+        after = periods.filter(pl.Series(measured))
         out, latency, work = (float(np.sum(self.totals.get(name, 0.0))) for name in ("out", "latency", "work"))
         used = loads[measured].T
-        used = used[used.any(axis=1)]
-        busy = seen.group_by("node").agg(pl.col("utilisation").mean())["utilisation"]
-        counts = kept.sum(axis=0) if len(kept) else np.zeros(BUCKETS, dtype=np.int64)
+        used = used[self.rows[-1].alive]
+        busy = np.array([row.worked / row.seconds for row in self.rows])[measured].mean(axis=0)  # (n,)
+        counts = kept.sum(axis=0) if len(kept) else np.zeros(BUCKETS)
         varied = used.shape[1] > 1
         return {
             "seconds": float(after["seconds"].sum()),
@@ -197,8 +200,8 @@ class Recorder:
             "latency_max": float(np.max(self.totals.get("longest", np.zeros(1)), initial=0.0)) if out else np.nan,
             "processing_mean": work / out if out else np.nan,
             "latency_ratio": latency / work if work else np.nan,
-            "utilisation_mean": _number(busy.mean()),
-            "utilisation_max": _number(busy.max()),
+            "utilisation_mean": float(busy.mean()),
+            "utilisation_max": float(busy.max()),
             "load_mean": float(used.mean()) if used.size else np.nan,
             "load_std": float(used.std(axis=1).mean()) if varied else np.nan,
             "load_correlation": mean_correlation(used) if varied and len(used) > 1 else np.nan,

@@ -15,8 +15,10 @@ from drover.placement.plan import Plan
 from drover.sim.arrivals import begin, streams_of
 from drover.sim.cluster import Cluster
 from drover.sim.control import Control
+from drover.sim.core import Core
 from drover.sim.engine import Engine
-from drover.sim.loop import Loop, Span
+from drover.sim.fluid.engine import STEP, Fluid
+from drover.sim.loop import ROUNDING, Loop, Span
 from drover.sim.model import QUANTUM, Model
 from drover.sim.outcome import Outcome
 from drover.sim.workload import Workload
@@ -39,23 +41,28 @@ def simulate(
     schedule: Schedule = "fifo",
     quantum: int = QUANTUM,
     sample: float | None = None,
+    step: float = STEP,
 ) -> Outcome:
     """Run a network for some virtual seconds, `warmup` included, and return what was measured after the warm-up.
 
     `places`, (units,), is the first plan. Without a control loop it stays as it is, unless nodes come and go. `sample`
     is the length of a period, by default that of the control loop's samples, or a second; periods that begin before the
-    end of the warm-up do not count.
+    end of the warm-up do not count. `step` is that of the fluid mode, which knows no schedule, and
+    no chance but that of rates.
     """
     first = _places(model, cluster, places)
     loops = control if control is not None else Control()
     span = _span(seconds, warmup, loops.sample if sample is None else sample)
     streams = streams_of(workload, model.sources)
-    if mode != "event":
-        raise ProblemError(f"mode is {mode!r}, but must be event. Choose it.")
-    engine = Engine(model, cluster, first[model.unit_of], seed=seed, schedule=schedule, quantum=quantum)
-    loop = Loop(engine, begin(streams, seed), cluster, loops, span)
-    recorder = loop.run(seed)
-    return recorder.outcome(engine.world.books.kept, engine.served)
+    engine: Core
+    if mode == "event":
+        engine = Engine(model, cluster, first[model.unit_of], seed=seed, schedule=schedule, quantum=quantum)
+    elif mode == "fluid":
+        engine = Fluid(model, cluster, first[model.unit_of], step)
+    else:
+        raise ProblemError(f"mode is {mode!r}, but must be event or fluid. Choose one.")
+    loop = Loop(engine, begin(streams, seed, step if mode == "fluid" else None), cluster, loops, span)
+    return loop.run(seed).outcome(engine.kept, engine.served)
 
 
 def _places(model: Model, cluster: Cluster, given: Ints | Plan) -> Ints:
@@ -85,4 +92,9 @@ def _span(seconds: float, warmup: float, sample: float) -> Span:
             raise ProblemError(f"{name} is {value}, but must be above 0 and finite. Give 60 and 1, for example.")
     if not 0 <= warmup < seconds:
         raise ProblemError(f"warmup is {warmup}, but must be at least 0 and below the {seconds:g} seconds of the run.")
+    if np.ceil(warmup / sample) * sample >= seconds * (1 - ROUNDING):
+        raise ProblemError(
+            f"sample is {sample:g}, but then no period of that length begins between the warm-up's end at {warmup:g} "
+            f"and {seconds:g}. Shorten it."
+        )
     return Span(float(seconds), float(warmup), float(sample))

@@ -115,19 +115,19 @@ class Calendar(NamedTuple):
 
 
 class Books(NamedTuple):
-    """What happened since the books were opened."""
+    """What happened since the books were opened; counts are whole numbers, unless tuples are a fluid."""
 
-    arrived: Ints  # (d,)
-    taken: Ints  # (p,) tuples in, by port
-    given: Ints  # (e,) tuples out, by stream
+    arrived: Floats  # (d,)
+    taken: Floats  # (p,) tuples in, by port
+    given: Floats  # (e,) tuples out, by stream
     busy: Floats  # (m,) busy seconds
     worked: Floats  # (n,) seconds in which a node worked
-    out: Ints  # (y,) tuples at an output
+    out: Floats  # (y,) tuples at an output
     latency: Floats  # (y,) seconds, sum
     work: Floats  # (y,) seconds, sum
     longest: Floats  # (y,) seconds
-    seen: Ints  # (BUCKETS,) latencies of all outputs
-    kept: Ints  # (y, BUCKETS) latencies by output; opened at the end of the warm-up only
+    seen: Floats  # (BUCKETS,) latencies of all outputs
+    kept: Floats  # (y, BUCKETS) latencies by output; opened at the end of the warm-up only
     log_time: Floats  # (log,) seconds: end of an invocation
     log_place: Ints  # (log, 2) node and port
     log_birth: Floats  # (log,)
