@@ -92,6 +92,9 @@ def test_cut_and_connected() -> None:
 
 
 def test_event_and_fluid() -> None:
+    mixed = two_chains(lambda _load: 4).with_columns(offsets=pl.lit("even"))
+    drawn = mixed.filter(pl.col("mode") == "event").with_columns(offsets=pl.lit("drawn"), latency_ratio=pl.lit(99.0))
+    assert plans.agree(("plan",), pl.concat([mixed, drawn])).holds, "other offsets are not compared"
     assert plans.agree(("plan",), two_chains(lambda _load: 4, fluid=1.4)).holds
     assert not plans.agree(("plan",), two_chains(lambda _load: 4, fluid=0.4)).holds
     assert not plans.agree(("plan",), two_chains(lambda _load: 4).filter(pl.col("mode") == "event")).judged

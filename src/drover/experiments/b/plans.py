@@ -114,7 +114,7 @@ def close_to_bound(rows: pl.DataFrame) -> Finding:
 
 
 def agree(keys: tuple[str, ...], rows: pl.DataFrame) -> Finding:
-    """Find how far the latency ratio of the fluid mode is from that by events, with even offsets if there are others."""
+    """Find how far the fluid mode's latency ratio is from that by events; with even offsets, if there are others."""
     seen = select(rows, offsets="even") if "offsets" in rows.columns else rows
     means = seen.group_by([*keys, "load", "mode"], maintain_order=True).agg(pl.col("latency_ratio").mean())
     wide = means.pivot("mode", index=[*keys, "load"], values="latency_ratio")
@@ -143,7 +143,8 @@ FIGURE_3: Final = f"""
 A plan is made once, from ten samples taken under a random plan, and kept. It is measured from 10 s after that on.
 `correlation` is COR-GLB, `balanced-random` RAND-GLB, `largest-first` LLF-GLB; `steady`, COR-GLB followed by local
 search, is drover's own. Loads above 0.9 are not in the text. Offsets drawn independently are shown beside evenly
-spaced ones; claims are judged on the latter.
+spaced ones; claims are judged on the latter. In the fluid mode, the plan too is made of fluid samples, which have no
+noise.
 
 {SETTING.strip()}
 """

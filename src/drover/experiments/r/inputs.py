@@ -84,7 +84,7 @@ graphs, and five runs on each of the policies that depend on chance or rates. {W
 """,
         grids=(
             Grid({"per_stream": (10, MAIN, 40), "streams": INPUTS, "policy": OTHERS}, {}, 10, 100),
-            Grid({"streams": INPUTS, "policy": ("searched",)}, {"per_stream": MAIN}, 10, 100),
+            Grid({"streams": INPUTS, "policy": ("searched",)}, {"per_stream": MAIN}, 5, 100),
         ),
         quick=(Grid({"per_stream": (MAIN,), "streams": (2, 4), "policy": OTHERS}, {}, 3, 100),),
         measure=measure,

@@ -106,9 +106,7 @@ the selectivities are 1, the others uniform from 0.5 to 1. Streams from outside 
 """,
     "grids": (
         Grid({"operators": SIZES, "cost": COSTS, "policy": POLICIES}, {"limit": "communication"}, 10, 100),
-        Grid(
-            {"operators": SIZES, "cost": (0.0, 0.4, 1.0), "policy": ("searched",)}, {"limit": "communication"}, 5, 100
-        ),
+        Grid({"operators": SIZES, "cost": (0.0, 1.0), "policy": ("searched",)}, {"limit": "communication"}, 3, 100),
     ),
     "quick": (
         Grid(
@@ -128,7 +126,7 @@ Streams from outside take no bandwidth here, so a node is less pressed than in t
 """,
     "grids": (
         Grid({"operators": SIZES, "cost": BANDWIDTHS, "policy": POLICIES}, {"limit": "bandwidth"}, 10, 100),
-        Grid({"operators": SIZES, "cost": (0.2, 1.0, 10.0), "policy": ("searched",)}, {"limit": "bandwidth"}, 5, 100),
+        Grid({"operators": SIZES, "cost": (0.2, 10.0), "policy": ("searched",)}, {"limit": "bandwidth"}, 3, 100),
     ),
     "quick": (
         Grid({"operators": (25, 50), "cost": (0.2, 1.0, 2.0), "policy": POLICIES}, {"limit": "bandwidth"}, 2, 100),
