@@ -56,16 +56,21 @@ def draw(experiment: Experiment, rows: pl.DataFrame) -> dict[str, bytes]:
         }
 
 
+def shape(panels: int) -> tuple[int, int]:
+    """Return how many panels are beside and below each other; four are two by two."""
+    across = 2 if panels == 4 else min(panels, ACROSS)
+    return across, math.ceil(panels / across)
+
+
 def size(panels: int) -> tuple[float, float]:
     """Return the inches of a figure."""
-    across = min(panels, ACROSS)
-    return WIDTH * across, HEIGHT * math.ceil(panels / across)
+    across, down = shape(panels)
+    return WIDTH * across, HEIGHT * down
 
 
 def fill(figure: Figure, experiment: Experiment, rows: pl.DataFrame) -> None:
     """Draw every panel in its place."""
-    across = min(len(experiment.panels), ACROSS)
-    down = math.ceil(len(experiment.panels) / across)
+    across, down = shape(len(experiment.panels))
     figure.suptitle(f"{experiment.name}: {experiment.title}", fontsize=9)
     for number, panel in enumerate(experiment.panels):
         axes = figure.add_subplot(down, across, number + 1)
