@@ -15,14 +15,14 @@ from drover.errors import ProblemError
 from drover.load.arrays import Ints
 from drover.load.profile import Origin, settle
 from drover.load.series import given_series
-from drover.load.window import Window
 from drover.network.generate import ChainParameters, chains
 from drover.placement.instances import chain_problem
 from drover.placement.model import unit_names
 from drover.placement.problem import Problem
 from drover.sim.cluster import Add, Cluster, Drain, Happening, Kill, Migration
-from drover.sim.control import Control, decider, problem_at, statistics_of, take_note
+from drover.sim.control import Control, decider, problem_at
 from drover.sim.engine import Engine
+from drover.sim.meter import Ledger, open_ledger, statistics_of
 from drover.sim.model import Model, model_of
 from drover.sim.outcome import Outcome
 from drover.sim.run import simulate
@@ -41,28 +41,28 @@ def whole() -> Ints:
     return np.repeat(np.arange(NODES), 10)
 
 
-def watched(model: Model, rates: list[float], nodes: int = 1, seconds: int = 20) -> Window:
-    """The window after a run with these rates."""
+def watched(model: Model, rates: list[float], nodes: int = 1, seconds: int = 20) -> Ledger:
+    """The ledger after a run with these rates."""
     engine = Engine(model, Cluster(nodes), np.arange(model.m) % nodes)
     rng = default_rng(0)
     times = [np.sort(rng.uniform(0, seconds, rng.poisson(rate * seconds))) for rate in rates]
     engine.feed(times)
-    window = Window(10)
+    ledger = open_ledger(model, 10)
     for number in range(seconds):
         engine.advance(number + 1.0)
-        window = take_note(model, window, number, 1.0, engine.close_books(number + 1.0))
-    return window
+        ledger = ledger.push(1.0, engine.close_books(number + 1.0))
+    return ledger
 
 
-def problem(model: Model, window: Window, nodes: int = 2) -> Problem:
-    units = len(model.units)
+def problem(ledger: Ledger, nodes: int = 2) -> Problem:
+    units = len(ledger.model.units)
     none = np.full(units, -1)
-    return problem_at(model, window, np.ones(nodes), none, none, np.zeros(units), np.ones(nodes, dtype=np.bool_))
+    return problem_at(ledger, np.ones(nodes), none, none, np.zeros(units), np.ones(nodes, dtype=np.bool_))
 
 
 def test_measured_load_is_what_the_network_costs() -> None:
     model = chain(0.001, 0.002, selectivity=0.5)
-    found = problem(model, watched(model, [200.0]))
+    found = problem(watched(model, [200.0]))
     assert found.load == pytest.approx([200 * 0.001, 100 * 0.002], rel=0.1)
     assert found.coefficients[:, 0] == pytest.approx([0.001, 0.001], rel=0.1)
     assert found.series.shape == (2, 10)
@@ -70,15 +70,15 @@ def test_measured_load_is_what_the_network_costs() -> None:
 
 def test_an_overloaded_node_does_not_hide_the_load_behind_it() -> None:
     model = chain(0.01, 0.01)
-    found = problem(model, watched(model, [200.0], nodes=2))
+    found = problem(watched(model, [200.0], nodes=2))
     assert found.load == pytest.approx([2.0, 2.0], rel=0.1)  # 200 tuples per second of 0.01 s each, twice
 
 
 def test_a_join_that_runs_has_the_load_of_the_profile() -> None:
     model = joined(rate=30.0, cost=1e-3)
-    found = problem(model, watched(model, [30.0, 30.0], seconds=60))
+    found = problem(watched(model, [30.0, 30.0], seconds=60))
     assert found.load == pytest.approx([60 * 1e-3], rel=0.1)
-    doubled = problem(model, watched(model, [60.0, 60.0], seconds=60))
+    doubled = problem(watched(model, [60.0, 60.0], seconds=60))
     assert doubled.load == pytest.approx([4 * 60 * 1e-3], rel=0.1)  # pairs grow with the square
 
 
@@ -113,6 +113,15 @@ def test_pairs_of_nodes_balance_round_by_round() -> None:
     assert outcome.moves["time"].n_unique() > 1
     assert outcome.summary["moved_load"] == pytest.approx(outcome.moves["load"].sum())
     assert outcome.summary["latency_ratio"] < run(None).summary["latency_ratio"]
+
+
+def test_nobody_decides_before_the_first_sample() -> None:
+    work, places = [Poisson(50.0)], np.zeros(2, dtype=np.int64)
+    model = chain(0.01, 0.01)
+    outcome = simulate(model, work, Cluster(2), places, Control(policy="llf-bal"), seconds=5)
+    assert outcome.moves["time"].to_list() == [1.0]
+    early = Cluster(2, happenings=(Kill(0.5, 0),))
+    assert simulate(model, work, early, places, Control(policy="llf-bal"), seconds=5).places == (1, 1)
 
 
 def test_a_move_suspends_for_as_long_as_it_says() -> None:

@@ -79,7 +79,8 @@ class Cluster:
 
     def __post_init__(self) -> None:
         """Make arrays of numbers; refuse what contradicts itself."""
-        given = np.ones(self.capacity) if isinstance(self.capacity, int) else np.asarray(self.capacity, dtype=float)
+        equal = isinstance(self.capacity, int | np.integer)
+        given = np.ones(max(int(self.capacity), 0)) if equal else np.asarray(self.capacity, dtype=np.float64)
         if given.ndim != 1 or not len(given) or not (np.isfinite(given) & (given > 0)).all():
             raise ProblemError(
                 f"capacity is {self.capacity}, but must be a number above 0 for each of at least one node. Correct it."

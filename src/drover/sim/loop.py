@@ -14,19 +14,19 @@ from numpy.random import Generator, SeedSequence, default_rng
 
 from drover.errors import ProblemError
 from drover.load.arrays import Flags, Floats
-from drover.load.window import Window
 from drover.placement.problem import NOWHERE, Problem
 from drover.sim.arrivals import Feed
 from drover.sim.cluster import Add, Cluster, Happening, Kill
-from drover.sim.control import Control, Decide, decider, problem_at, take_note
+from drover.sim.control import Control, Decide, decider, problem_at
 from drover.sim.core import Core
+from drover.sim.meter import open_ledger
 from drover.sim.model import Model
 from drover.sim.recorder import Moved, Recorder
 
 DECISIONS: Final = 4  # part of a seed
 FEWEST, MOST = 50_000, 200_000  # arrivals in a stretch, if it can be
 ROUNDING: Final = 1e-9  # share of a run that is no period of its own
-RESCUE: Final = "largest-first"  # places units of a lost or drained node if there is no control loop
+RESCUE: Final = "largest-first"  # places units of a node that goes if there is no control loop, or no sample yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Loop:
         self.alive: Flags = np.arange(cluster.most) < cluster.n
         self.resuming: dict[int, float] = {}  # unit -> when
         self.happenings = list(cluster.happenings)
-        self.window = Window(control.window)
+        self.ledger = open_ledger(self.model, control.window)
         self.recorder = Recorder(self.model, cluster.capacities, control.window, span.warmup)
         self.periods = 0
         self.lost = 0.0
@@ -95,13 +95,22 @@ class Loop:
             for j in np.flatnonzero(self.model.unit_of == unit):
                 self.engine.resume(int(j), now)
         if now >= self.first_plan and self.control.first is not None:
+            self._demand_samples()
             self.first_plan = np.inf
             self._decide(decider(self.control.first, self.control.rounds), now, rng)
         if now >= self._next_decision() and self.control.policy is not None:
             self.decisions += 1
-            self._decide(decider(self.control.policy, self.control.rounds), now, rng)
+            if self.ledger:  # nobody decides by nothing
+                self._decide(decider(self.control.policy, self.control.rounds), now, rng)
         if now >= self.fed:
             self._feed()
+
+    def _demand_samples(self) -> None:
+        if not self.ledger:
+            raise ProblemError(
+                f"control.first_at is {self.first_plan:g}, but nothing has been measured by then. "
+                f"Give a warm-up of at least a sample, {self.span.sample:g} seconds."
+            )
 
     def _feed(self) -> None:
         """Draw the arrivals of the next stretch; a stretch is as long as keeps their number within bounds."""
@@ -119,7 +128,7 @@ class Loop:
         self.recorder.close_period((begin, now), books, self.engine.queued(), lost, self.places, self.alive)
         self.periods += 1
         if self.control.policy is not None or self.control.first is not None or self.cluster.happenings:
-            self.window = take_note(self.model, self.window, self.periods, now - begin, books)
+            self.ledger = self.ledger.push(now - begin, books)
         if begin < self.span.warmup:  # the next period may be the first that counts
             self.engine.kept[:] = 0
 
@@ -129,7 +138,7 @@ class Loop:
         pinned = np.where(fixed, self.places, NOWHERE)
         moving = [unit for unit in self.resuming if not homeless[unit]]
         pinned[moving] = self.places[moving]
-        return problem_at(self.model, self.window, self.cluster.capacities, current, pinned, held, self.alive)
+        return problem_at(self.ledger, self.cluster.capacities, current, pinned, held, self.alive)
 
     def _decide(
         self, decide: Decide, now: float, rng: Generator, *, leaving: int = NOWHERE, outage: float = 0.0
@@ -169,7 +178,7 @@ class Loop:
             self.engine.suspend(on_it, self.places[self.model.unit_of])
             self.engine.kill(what.node, now, replay=what.replay)
         if on_it.any():
-            policy = self.control.policy or self.control.first or RESCUE
+            policy = (self.ledger and (self.control.policy or self.control.first)) or RESCUE
             outage = what.outage if isinstance(what, Kill) else 0.0
             self._decide(decider(policy, self.control.rounds), now, rng, leaving=what.node, outage=outage)
 

@@ -50,6 +50,8 @@ def simulate(
     end of the warm-up do not count. `step` is that of the fluid mode, which knows no schedule, and
     no chance but that of rates.
     """
+    if seed < 0:
+        raise ProblemError(f"seed is {seed}, but must be a whole number of at least 0. Give 0.")
     first = _places(model, cluster, places)
     loops = control if control is not None else Control()
     span = _span(seconds, warmup, loops.sample if sample is None else sample)

@@ -12,7 +12,7 @@ import numpy as np
 
 from drover.sim.calendar.kernels import plan, wake
 from drover.sim.joins.kernels import count_pairs, keep, meets, window
-from drover.sim.queues.kernels import append, compiled, draw, part, release, shift, take
+from drover.sim.queues.kernels import NATURAL, append, compiled, draw, part, release, shift, take
 from drover.sim.world import (
     BUCKETS,
     DONE,
@@ -85,8 +85,9 @@ def work(world: World, i: int, now: float) -> float:
     nodes.slot[i] = slot
     if slot == NOBODY:
         return np.inf
-    port = world.pool.port[slot]
-    j = net.reader[port]
+    slot &= NATURAL
+    port = world.pool.port[slot] & NATURAL
+    j = net.reader[port] & NATURAL
     took = net.cost[j]
     if net.spread[j] > 0.0:
         took *= 1.0 - net.spread[j] - net.spread[j] * math.log(1.0 - draw(nodes.seeds, j))
@@ -103,11 +104,11 @@ def accept(world: World, slot: int, now: float) -> None:
     """Queue a tuple at its operator, wherever that is at present."""
     nodes = world.nodes
     n = len(nodes.slow)
-    j = world.net.reader[world.pool.port[slot]]
+    j = world.net.reader[world.pool.port[slot] & NATURAL] & NATURAL
     if not nodes.awake[j]:
         append(world.pool, world.lists, n + j, slot)
         return
-    i = nodes.place[j]
+    i = nodes.place[j] & NATURAL
     if world.net.schedule == FIFO:
         append(world.pool, world.lists, i, slot)
     else:
@@ -121,9 +122,9 @@ def accept(world: World, slot: int, now: float) -> None:
 @part
 def send(world: World, slot: int, i: int, stream: int, now: float) -> None:
     """Send a tuple from node i to its operator: at once, or through a pipe if that is elsewhere."""
-    pipes, lists, nodes = world.pipes, world.lists, world.nodes
-    target = nodes.place[world.net.reader[world.pool.port[slot]]]
-    if len(pipes.delay) == 0 or target == i:
+    pipes, lists = world.pipes, world.lists
+    target = world.nodes.place[world.net.reader[world.pool.port[slot]]] if len(pipes.delay) else i
+    if target == i:
         accept(world, slot, now)
         return
     pipe = pipes.pipe[i, target]
@@ -132,7 +133,7 @@ def send(world: World, slot: int, i: int, stream: int, now: float) -> None:
     world.pool.due[slot] = sent + pipes.delay[pipe]
     chain = len(lists.head) - len(pipes.delay) + pipe
     if lists.head[chain] == NOBODY:
-        wake(world.calendar, len(nodes.slow) + pipe, world.pool.due[slot])
+        wake(world.calendar, len(world.nodes.slow) + pipe, world.pool.due[slot])
     append(world.pool, lists, chain, slot)
 
 
@@ -205,9 +206,9 @@ def give_shares(world: World, i: int, j: int, birth: float, worked: float, now: 
 def complete(world: World, i: int, now: float) -> None:
     """End the service of node i: write it down, give out what came of it, begin with the next tuple."""
     nodes, net, pool, books = world.nodes, world.net, world.pool, world.books
-    slot = nodes.slot[i]
-    port, birth = pool.port[slot], pool.birth[slot]
-    j = net.reader[port]
+    slot = nodes.slot[i] & NATURAL
+    port, birth = pool.port[slot] & NATURAL, pool.birth[slot]
+    j = net.reader[port] & NATURAL
     worked = pool.work[slot] + nodes.took[i] * nodes.slow[i]
     books.taken[port] += 1
     books.busy[j] += nodes.took[i]
@@ -260,7 +261,7 @@ def arrive(world: World, k: int, now: float) -> None:
 def demand(world: World, i: int) -> int:
     """Return how many slots the end of a service may take."""
     net = world.net
-    j = net.reader[world.pool.port[world.nodes.slot[i]]]
+    j = net.reader[world.pool.port[world.nodes.slot[i] & NATURAL] & NATURAL] & NATURAL
     if net.join[j] == NOBODY:
         return int(net.most[j])
     stream = net.first[j]
@@ -274,7 +275,7 @@ def advance(world: World, until: float) -> int:
     n, pipes = len(world.nodes.slow), len(world.pipes.delay)
     calendar, start = world.calendar, world.net.start
     while True:
-        now, leaf = calendar.key[1], calendar.leaf[1]
+        now, leaf = calendar.key[1], calendar.leaf[1] & NATURAL
         if now >= until:
             return DONE
         spare = world.pool.cells[SPARE]

@@ -21,6 +21,8 @@ compiled: Callable[[F], F] = numba.njit(**_UNCOUNTED)
 part: Callable[[F], F] = numba.njit(**_UNCOUNTED, forceinline=True)
 
 F = TypeVar("F", bound=Callable[..., object])
+# A negative index counts from the end, and numba tests for it; what is masked with this needs no test.
+NATURAL = 2**63 - 1
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FIRST = np.uint64(0xBF58476D1CE4E5B9)
 SECOND = np.uint64(0x94D049BB133111EB)
@@ -43,7 +45,7 @@ def draw(seeds: Seeds, j: int) -> float:
 @part
 def take(pool: Pool) -> int:
     """Return a slot that was free; there must be one."""
-    slot = pool.cells[FREE]
+    slot = pool.cells[FREE] & NATURAL
     pool.cells[FREE] = pool.after[slot]
     pool.cells[SPARE] -= 1
     return int(slot)
@@ -65,7 +67,7 @@ def append(pool: Pool, lists: Lists, chain: int, slot: int) -> None:
     if tail == NOBODY:
         lists.head[chain] = slot
     else:
-        pool.after[tail] = slot
+        pool.after[tail & NATURAL] = slot
     lists.tail[chain] = slot
     lists.length[chain] += 1
 
@@ -83,7 +85,7 @@ def prepend(pool: Pool, lists: Lists, chain: int, slot: int) -> None:
 @part
 def shift(pool: Pool, lists: Lists, chain: int) -> int:
     """Take the first slot out of a chain that is not empty."""
-    slot = lists.head[chain]
+    slot = lists.head[chain] & NATURAL
     lists.head[chain] = pool.after[slot]
     if lists.head[chain] == NOBODY:
         lists.tail[chain] = NOBODY

@@ -1,0 +1,196 @@
+"""How fast the simulator is, and what it says of plans near saturation.
+
+The default experiment of [Xing05]: 20 nodes, 20 chains of 10 operators of 1 ms, a periodic load with evenly spaced
+offsets. The peer is SimPy, with the same arrivals and the same chance; its latencies must come out the same. Speeds are
+per second of processor time, one thread on either side.
+"""
+
+from __future__ import annotations
+
+import math
+import resource
+import time
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.random import default_rng
+
+from benchmarks.compare import Outcome
+from benchmarks.peer import run_chains
+from benchmarks.placement import exponent, seconds
+from benchmarks.sides import say
+from drover.load.arrays import Floats, Ints
+from drover.load.profile import Origin, settle
+from drover.load.statistics import Behaviour, Statistics
+from drover.network.generate import ChainParameters, chains
+from drover.placement.instances import chain_problem
+from drover.placement.policy import propose
+from drover.sim.arrivals import begin, streams_of
+from drover.sim.cluster import Cluster
+from drover.sim.control import Control
+from drover.sim.engine import Engine
+from drover.sim.model import Model, model_of
+from drover.sim.run import Mode, simulate
+from drover.sim.workload import Periodic, periodic
+
+SPEED, FASTER = 10e6, 80.0  # invocations per second, and times SimPy's
+LOAD = 0.9
+MINUTES = 300.0  # virtual seconds of the default experiment
+FIRST, GRAPHS = 200, 10  # seeds near saturation
+MODES: tuple[Mode, ...] = ("event", "fluid")
+
+
+def default_case(
+    seed: int = 0, *, nodes: int = 20, load: float = LOAD, policy: str = "steady", length: int = 10
+) -> tuple[Model, tuple[Periodic, ...], Ints]:
+    """The network, its workload and a plan made from a window of ten seconds."""
+    if length == 10:
+        problem = chain_problem(seed, nodes=nodes, load=load)
+        means, places = problem.rates, propose(problem, policy, default_rng(seed))
+    else:
+        means, places = np.full(nodes, load * 1000 / length), np.arange(nodes * length) % nodes
+    spread = (0.8, 1.2) if length == 10 else (1.0, 1.0)
+    network = chains(default_rng(seed), ChainParameters(chains=nodes, length=length, selectivity=spread))
+    return model_of(settle(network)), periodic(means, default_rng(seed)), places
+
+
+def uneven(model: Model) -> Model:
+    """The same with costs up to a tenth higher or lower.
+
+    If all are equal, nodes end services at the same time up to rounding, and two simulators order them differently.
+    """
+    costs = default_rng(7).uniform(0.9e-3, 1.1e-3, model.m)
+    said = {name: Behaviour(float(cost)) for name, cost in zip(model.operators, costs, strict=True)}
+    return model_of(settle(model.profile.network, [(Origin.GIVEN, Statistics(operators=said))]))
+
+
+def drawn(model: Model, work: tuple[Periodic, ...], stop: float) -> list[Floats]:
+    return [source.before(stop) for source in begin(streams_of(work, model.sources), 0)]
+
+
+def core_speed(model: Model, places: Ints, arrivals: list[Floats], stop: float, schedule: str, times: int = 5) -> float:
+    """Invocations per processor second of the event core alone; the best of some runs: others use the machine, too."""
+    best = math.inf
+    for _ in range(times):
+        engine = Engine(model, Cluster(int(places.max()) + 1), places[model.unit_of], schedule=schedule)
+        start = time.process_time()
+        engine.feed(arrivals)
+        engine.advance(stop)
+        best = min(best, (time.process_time() - start) / engine.served)
+    return 1 / best
+
+
+def compare_with_simpy(outcome: Outcome, quick: bool) -> None:
+    stop = 5.0 if quick else 30.0
+    model, work, places = default_case()
+    model = uneven(model)
+    arrivals = drawn(model, work, stop)
+    core_speed(model, places, drawn(model, work, 0.1), 0.1, "fifo", 1)  # compiles
+    fast = core_speed(model, places, arrivals, stop, "fifo")
+    tallies: dict[str, float] = {}
+    engine = Engine(model, Cluster(20), places[model.unit_of])
+    engine.feed(arrivals)
+    engine.advance(stop)
+    for name, lean in (("SimPy", False), ("SimPy without its queues", True)):
+        start = time.process_time()
+        tally = run_chains(model, places[model.unit_of], arrivals, stop, 0, lean=lean)
+        took = time.process_time() - start
+        same = math.isclose(tally.latency, float(engine.world.books.latency.sum()), rel_tol=1e-9)
+        if (tally.invocations, tally.out) != (engine.served, engine.world.books.out.sum()) or not same:
+            raise RuntimeError(f"{name} counts {tally.invocations} invocations, the event core {engine.served}")
+        tallies[name] = tally.invocations / took
+        outcome.figures[f"{name}: invocations per second"] = tallies[name]
+        fast = max(fast, core_speed(model, places, arrivals, stop, "fifo"))  # a machine that is busy is so for a while
+    outcome.figures["event core, fifo: million invocations per second"] = fast / 1e6
+    turns = core_speed(model, places, arrivals, stop, "round-robin", 10)
+    outcome.figures["event core, round-robin: million invocations per second"] = turns / 1e6
+    outcome.ratios["against_simpy"] = fast / tallies["SimPy"]
+    outcome.ratios["against_simpy_without_its_queues"] = fast / tallies["SimPy without its queues"]
+    outcome.targets["against_simpy"] = FASTER
+    outcome.ratios["fifo_against_ten_million_per_second"] = fast / SPEED
+    outcome.targets["fifo_against_ten_million_per_second"] = 1.0
+
+
+def time_default(outcome: Outcome, quick: bool) -> None:
+    model, work, places = default_case()
+    long = 30.0 if quick else MINUTES
+    for mode in MODES:
+        took = seconds(lambda mode=mode: simulate(model, work, Cluster(20), places, seconds=long, mode=mode), 3)  # type: ignore[misc]
+        outcome.figures[f"default experiment, {long:g} s, {mode}: seconds"] = took
+    control = Control(policy="cor-se-imp")
+    start = time.perf_counter()
+    simulate(model, work, Cluster(20), places, control, seconds=long, warmup=10)
+    outcome.figures["the same under COR-SE-IMP, a decision a second"] = time.perf_counter() - start
+
+
+def time_sizes(outcome: Outcome, quick: bool) -> None:
+    sizes, took = ([10, 20, 50] if quick else [10, 20, 50, 100, 200]), []
+    for n in sizes:
+        model, work, places = default_case(nodes=n, policy="largest-first")
+        speed = core_speed(model, places, drawn(model, work, 100.0 / n), 100.0 / n, "fifo", 3)
+        took.append(1 / speed)
+        outcome.figures[f"n={n}, m={10 * n}: million invocations per second"] = speed / 1e6
+    outcome.figures["an invocation's time grows with n to the power of"] = exponent(sizes, took)
+    lengths, took = [5, 10, 20, 40], []
+    for length in lengths:
+        model, work, places = default_case(length=length)
+        speed = core_speed(model, places, drawn(model, work, 5.0), 5.0, "fifo", 3)
+        took.append(1 / speed)
+        outcome.figures[f"n=20, m={20 * length}: million invocations per second"] = speed / 1e6
+    outcome.figures["an invocation's time grows with m to the power of"] = exponent(lengths, took)
+
+
+def peak_megabytes() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def measure_memory(outcome: Outcome, quick: bool) -> None:
+    model, work, places = default_case()
+    found = []
+    for long in (200.0, 400.0 if quick else 4000.0):
+        simulate(model, work, Cluster(20), places, seconds=long, sample=10.0)
+        found.append(peak_megabytes())
+        outcome.figures[f"peak memory after {long:g} virtual seconds, MB"] = found[-1]
+    outcome.figures["growth of peak memory, MB"] = found[1] - found[0]
+
+
+def ratios_of(policy: str, load: float, seeds: Iterable[int], mode: Mode = "event") -> list[float]:
+    """Latency ratios over 100 s after a warm-up of 20 s."""
+    found = []
+    for seed in seeds:
+        model, work, places = default_case(seed, load=load, policy=policy)
+        run = simulate(model, work, Cluster(20), places, seconds=120, warmup=20, seed=seed, mode=mode)
+        found.append(run.summary["latency_ratio"])
+    return found
+
+
+def compare_plans(outcome: Outcome, quick: bool) -> None:
+    seeds = range(FIRST, FIRST + (2 if quick else GRAPHS))
+    means = {}
+    for policy in ("correlation", "steady", "largest-first"):
+        found = ratios_of(policy, 0.95, seeds)
+        means[policy] = float(np.mean(found))
+        outcome.figures[f"load 0.95, {policy}: mean latency ratio"] = means[policy]
+        outcome.figures[f"load 0.95, {policy}: median latency ratio"] = float(np.median(found))
+        say(f"{policy}: {', '.join(f'{each:.1f}' for each in found)}")
+    outcome.ratios["steady_against_correlation_at_095"] = means["correlation"] / means["steady"]
+    outcome.targets["steady_against_correlation_at_095"] = 5.0
+
+
+def compare_modes(outcome: Outcome, quick: bool) -> None:
+    for load in (0.5, 0.9) if quick else (0.5, 0.7, 0.8, 0.9, 0.95, 0.98):
+        for policy in ("whole", "largest-first", "steady"):
+            event, fluid = (float(np.mean(ratios_of(policy, load, range(3), mode))) for mode in MODES)
+            told = f"{event:10.2f} {fluid:10.2f} {100 * (fluid / event - 1):+8.1f} %"
+            outcome.figures[f"event, fluid: load {load}, {policy}"] = told
+
+
+def bench(quick: bool) -> Outcome:
+    outcome = Outcome("simulator")
+    compare_with_simpy(outcome, quick)
+    time_default(outcome, quick)
+    time_sizes(outcome, quick)
+    measure_memory(outcome, quick)
+    compare_plans(outcome, quick)
+    compare_modes(outcome, quick)
+    return outcome
