@@ -26,11 +26,12 @@ WHY: Final = {
 }
 
 
-def both(name: str, text: str, find: Callable[[str, pl.DataFrame], Finding]) -> tuple[Claim, ...]:
-    """Return a claim in both readings."""
+def both(name: str, text: str, find: Callable[[str, pl.DataFrame], Finding], why: str = "") -> tuple[Claim, ...]:
+    """Return a claim in both readings; `why` is said of either, if it is another reason than the size of clusters."""
     said = {"": text, "-wide": f"{text[:-1]}, with larger clusters, too."}
     return tuple(
-        Claim(name + suffix, said[suffix], partial(find, policy), WHY[policy]) for suffix, policy in READINGS.items()
+        Claim(name + suffix, said[suffix], partial(find, policy), why or WHY[policy])
+        for suffix, policy in READINGS.items()
     )
 
 
