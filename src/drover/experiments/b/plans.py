@@ -38,7 +38,7 @@ from drover.sim.run import Mode, simulate
 from drover.sim.workload import Periodic
 
 MODES: Final = ("event", "fluid")
-LOADS: Final = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
+LOADS: Final = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 RATE: Final = 500.0  # tuples per second of each of two chains that fill both nodes
 BEGIN: Final = WARM_UP + SETTLING  # seconds until two chains are measured
 PLANS: Final = {"connected": (0, 0, 1, 1), "cut": (0, 1, 1, 0)}
