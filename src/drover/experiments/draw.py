@@ -35,6 +35,7 @@ SETTINGS: Final[Any] = {  # Any: the names of settings are literals
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
 MARKS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 ACROSS: Final = 3  # panels in a row at most
+FEW: Final = 15  # points of a line, each with a mark and a bar
 LEGEND: Final = 3  # names across, for each panel
 WIDTH, HEIGHT = 4.4, 3.2  # inches of a panel
 DOTS, COARSE = 100, 60  # dots per inch, and those of clouds of points within an SVG
@@ -120,7 +121,11 @@ def _lines(axes: Axes, panel: Panel, rows: pl.DataFrame, styles: dict[Value, Sty
         line = found.filter(pl.col(panel.line) == name) if panel.line else found
         line = line.sort(panel.x)
         x, y, error = (line[column].to_numpy() for column in (panel.x, "mean", "error"))
-        axes.errorbar(x, y, yerr=error, markersize=3.5, linewidth=1.1, capsize=1.5, **styles[name])
+        if len(x) <= FEW:
+            axes.errorbar(x, y, yerr=error, markersize=3.5, linewidth=1.1, capsize=1.5, **styles[name])
+        else:  # as shapes, the marks and bars of many points would be half a megabyte
+            axes.plot(x, y, linewidth=1.1, markersize=3.5, markevery=FEW // 3, **styles[name])
+            axes.fill_between(x, y - error, y + error, alpha=0.15, linewidth=0, color=styles[name]["color"])
     if panel.bound:
         limit = means(rows, Panel(x=panel.x, y=panel.bound)).sort(panel.x)
         axes.plot(limit[panel.x], limit["mean"], color="black", linewidth=0.8, label=panel.bound)

@@ -38,6 +38,7 @@ from drover.sim.run import Mode, simulate
 from drover.sim.workload import Periodic
 
 MODES: Final = ("event", "fluid")
+DRAWN_LOADS: Final = (0.7, 0.9)  # at which offsets are drawn, too
 LOADS: Final = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 RATE: Final = 500.0  # tuples per second of each of two chains that fill both nodes
 BEGIN: Final = WARM_UP + SETTLING  # seconds until two chains are measured
@@ -156,7 +157,7 @@ def fixed_plans(base: Row, loads: tuple[float, ...], seeds: int) -> tuple[Grid, 
     drawn = {**base, "offsets": "drawn"}
     return (
         Grid({"mode": MODES, "load": loads, "policy": policies}, base, seeds, FIRST),
-        Grid({"mode": ("event",), "load": loads, "policy": policies}, drawn, seeds, FIRST),
+        Grid({"mode": ("event",), "load": DRAWN_LOADS, "policy": policies}, drawn, seeds, FIRST),
     )
 
 

@@ -96,7 +96,7 @@ ABOUT: Final = f"""
 Load 0.9, one parameter varied at a time; the text names the parameters, but not their values. `correlation` (COR-GLB)
 and `largest-first` (LLF-GLB) make a plan once, as in Fig. 3; `cor-se-imp` and `llf-bal` work every second from whole
 chains on, recovery included, as in Fig. 6. `per_node` is the number of operators for each node; chains keep their ten
-operators, so few operators are few streams. The warm-up is as long as the window if that is longer. Three seeds
+operators, so few operators are few streams. The warm-up is as long as the window if that is longer. Two seeds
 instead of the text's five.
 
 {SETTING.strip()}
@@ -107,7 +107,7 @@ EXPERIMENTS: Final = (
         name="B-fig9",
         title="Sensitivity to the parameters at load 0.9",
         about=ABOUT,
-        grids=grids(DEFAULTS, VARIED, 3),
+        grids=grids(DEFAULTS, VARIED, 2),
         quick=grids(SMALL, {"period": (5.0, 20.0), "samples": (5, 10)}, 1),
         measure=measure,
         columns=COLUMNS,
