@@ -17,6 +17,7 @@ import click
 
 from drover.cli.check import check
 from drover.cli.demo import demo
+from drover.cli.experiment import experiment
 from drover.cli.headroom import headroom
 from drover.cli.plan import plan
 from drover.cli.run import run
@@ -24,7 +25,7 @@ from drover.cli.show import show
 from drover.cli.simulate import simulate
 from drover.errors import DroverError, FaultsError, visible
 
-COMMANDS: Final = (demo, run, check, show, plan, headroom, simulate)
+COMMANDS: Final = (demo, run, check, show, plan, headroom, simulate, experiment)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
