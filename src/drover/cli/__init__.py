@@ -19,11 +19,12 @@ from drover.cli.check import check
 from drover.cli.demo import demo
 from drover.cli.headroom import headroom
 from drover.cli.plan import plan
+from drover.cli.report import report
 from drover.cli.run import run
 from drover.cli.show import show
 from drover.errors import DroverError, FaultsError, visible
 
-COMMANDS: Final = (demo, run, check, show, plan, headroom)
+COMMANDS: Final = (demo, run, check, show, plan, headroom, report)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
