@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -30,7 +30,9 @@ ACROSS: Final = WIDTH - LEFT - RIGHT
 COLUMNS: Final = 296  # of a thinned series: two pixels each
 HOVERS: Final = 100  # places that tell their values to a pointer
 APART: Final = 13.0  # between words at the ends of lines
-FLAG: Final = 20.0  # marks closer than this share a flag
+CROWD: Final = 40  # marks
+MANY: Final = 4  # lines, from which on bands are faint
+LETTER: Final = 7.0  # width of a digit on a flag
 NEAR: Final = 0.3  # share of the limit above which the limit is in the picture
 
 
@@ -104,7 +106,7 @@ def draw(chart: Chart) -> Markup:
         _axes(chart, scale, steps),
         _limit(chart, scale),
         _marks(chart, scale),
-        (_curve(line, found, scale) for line, found in series),
+        (_curve(line, found, scale, "faint" if len(series) > MANY else "band") for line, found in series),
         _names(series, scale),
         _hovers(chart, scale),
         viewBox=f"0 0 {WIDTH:.0f} {TOP + PLOT + FOOT:.0f}",
@@ -130,7 +132,7 @@ def _limit(chart: Chart, scale: _Scale) -> Iterator[Markup]:
     if chart.limit <= scale.top:
         y = scale.y(chart.limit)
         yield element("line", x1=LEFT, x2=LEFT + ACROSS, y1=y, y2=y, class_="limit")
-        yield element("text", chart.limit_word, x=LEFT + 4, y=y - 4, class_="limit-word")
+        yield element("text", chart.limit_word, x=LEFT + 4, y=y + 13, class_="limit-word")
     else:
         beyond = f"{chart.limit_word} ({chart.shown(chart.limit)}) is above this picture"
         yield element("text", beyond, x=LEFT + ACROSS, y=TOP + PLOT + 31, class_="limit-word right")
@@ -139,23 +141,35 @@ def _limit(chart: Chart, scale: _Scale) -> Iterator[Markup]:
 def _marks(chart: Chart, scale: _Scale) -> Iterator[Markup]:
     """Yield a line for each mark, and flags with their numbers, one for several that are close together."""
     places = [(scale.x(at), label) for at, label in chart.marks]
+    foot = TOP + PLOT if len(places) <= CROWD else TOP  # many lines would be a fog before everything else
     for x in dict.fromkeys(round(x, 1) for x, _ in places):
-        yield element("line", x1=x, x2=x, y1=TOP - 6, y2=TOP + PLOT, class_="mark")
-    for _, group in groupby(places, key=lambda place: int(place[0] // FLAG)):
-        members = list(group)
-        words = str(members[0][1]) if len(members) == 1 else f"{members[0][1]}-{members[-1][1]}"
-        x, wide = members[0][0], 7.0 * len(words) + 6
+        yield element("line", x1=x, x2=x, y1=TOP - 6, y2=foot, class_="mark")
+    for x, words in _flags(places):
+        wide = LETTER * len(words) + 6
         yield element("rect", x=x - wide / 2, y=TOP - 22, width=wide, height=16, rx=3, class_="flag")
         yield element("text", words, x=x, y=TOP - 10, class_="tick middle")
 
 
-def _curve(line: Line, found: Thinned, scale: _Scale) -> Iterator[Markup]:
+def _flags(places: Sequence[tuple[float, int]]) -> Iterator[tuple[float, str]]:
+    """Yield where flags are and what they say; marks that are too close for a flag each share one."""
+    apart = LETTER * len(f"{places[-1][1]}-{places[-1][1]}") + 10 if places else 0.0
+    groups: list[list[tuple[float, int]]] = []
+    for place in places:
+        if groups and place[0] - groups[-1][0][0] < apart:
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+    for group in groups:
+        yield group[0][0], str(group[0][1]) if len(group) == 1 else f"{group[0][1]}-{group[-1][1]}"
+
+
+def _curve(line: Line, found: Thinned, scale: _Scale, band: str) -> Iterator[Markup]:
     for piece in _pieces(found):
         xs = [scale.x(at) for at in found.at[piece]]
         if (found.high[piece] > found.low[piece]).any():
             there = [(x, scale.y(value)) for x, value in zip(xs, found.high[piece], strict=True)]
             back = [(x, scale.y(value)) for x, value in zip(xs, found.low[piece], strict=True)]
-            yield element("path", d=f"{_path([*there, *back[::-1]])}z", class_=f"band fill-{line_of(line.style)}")
+            yield element("path", d=_path([*there, *back[::-1]], "z"), class_=f"{band} fill-{line_of(line.style)}")
         points = [(x, scale.y(value)) for x, value in zip(xs, found.mean[piece], strict=True)]
         if len(points) == 1:
             yield element("circle", cx=points[0][0], cy=points[0][1], r=3, class_=f"fill-{line_of(line.style)}")
@@ -170,8 +184,11 @@ def _pieces(found: Thinned) -> Iterator[slice]:
     return (slice(int(a), int(b)) for a, b in pairwise(breaks) if b > a)
 
 
-def _path(points: Sequence[tuple[float, float]]) -> str:
-    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+def _path(points: Sequence[tuple[float, float]], end: str = "") -> Markup:
+    """Return a path in steps of a tenth of a pixel, each from the one before: half as long as places would be."""
+    tenths = [(round(10 * x), round(10 * y)) for x, y in points]
+    steps = "".join(f"l{(b[0] - a[0]) / 10:g} {(b[1] - a[1]) / 10:g}" for a, b in pairwise(tenths))
+    return Markup(f"M{tenths[0][0] / 10:g} {tenths[0][1] / 10:g}{steps}{end}")
 
 
 def _names(series: Sequence[tuple[Line, Thinned]], scale: _Scale) -> Iterator[Markup]:

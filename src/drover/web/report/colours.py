@@ -2,7 +2,8 @@
 
 Rule 1: text stands out from its ground by 4.5 to 1 and lines by 3 to 1 (WCAG 2.1, AA), in light and in dark.
 Rule 2: colour is never alone: a node has a number that is written beside everything in its colour, and a dash pattern.
-The hues of lines are those of Okabe and Ito (2008), made darker on light ground, which the colour-blind tell apart.
+The hues of lines are near those of Okabe and Ito (2008), made darker on light ground. Their yellow, darkened, cannot be
+told from vermilion by who lacks the long cones, so it is a brown there; a test works out what the colour-blind see.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ COLOURS: Final = {
     "line1": ("#c24b00", "#ff8a3d"),
     "line2": ("#00795a", "#1fc79a"),
     "line3": ("#a3417f", "#ea9ccb"),
-    "line4": ("#806600", "#f0e442"),
+    "line4": ("#5c3d00", "#f0e442"),
     "line5": ("#3f4852", "#d5dbe1"),
 }
 LINES: Final = tuple(name for name in COLOURS if name.startswith("line"))
@@ -54,6 +55,7 @@ nav a{display:inline-block;padding:.25rem 0}
 .notice h3{margin:0;font-size:1rem;color:var(--alarm)}
 .lead li{margin:.3rem 0}
 figure{margin:1rem 0}
+figcaption{margin-top:.5rem;max-width:50rem}
 .scroll{overflow-x:auto}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}
 .chart{display:block;width:100%;min-width:38rem;height:auto}
@@ -62,7 +64,9 @@ table{border-collapse:collapse;font-size:.9rem;margin:.5rem 0}
 caption{text-align:left;padding:.25rem 0}
 th,td{padding:.3rem .75rem .3rem 0;border-bottom:1px solid var(--rule);text-align:left;vertical-align:top}
 td.number,th.number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-td.words{min-width:16rem}
+td,th{overflow-wrap:normal}
+th[scope=row]:not(.words){white-space:nowrap}
+td.words,th.words{min-width:14rem;max-width:30rem;overflow-wrap:break-word}
 td ul{margin:0;padding-left:1.1rem}
 details{margin:.5rem 0}
 summary{cursor:pointer;padding:.25rem 0}
@@ -80,6 +84,7 @@ svg .limit-word{fill:var(--alarm)}
 .flag{fill:var(--panel);stroke:var(--soft)}
 .line{fill:none;stroke-width:2;stroke-linejoin:round}
 .band{stroke:none;fill-opacity:.18}
+.faint{stroke:none;fill-opacity:.05}
 .hover{fill:transparent}
 .hover:hover{fill:var(--soft);fill-opacity:.15}
 .wire{fill:none;stroke:var(--soft);stroke-width:1.2}

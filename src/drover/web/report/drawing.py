@@ -23,7 +23,7 @@ from drover.web.report.markup import Markup, element
 from drover.web.report.story import Story, Unit
 
 MARGIN: Final = 16.0
-MOST: Final = 400  # operators; more are a picture that nobody reads, and make the page too large
+MOST: Final = 300  # operators; more are a picture that nobody reads, and make the page too large
 STRIPE: Final = 6.0  # width of the colour of a node
 TIP: Final = "tip"
 
@@ -115,7 +115,7 @@ def _wires(
         ends = [nodes.get(_key(items[end])) for end in (wire.source, wire.target)]
         hop = " cut" if None not in ends and ends[0] != ends[1] else ""
         look = " dashed" if index in dashed else hop
-        yield element("path", d=curve(route), class_=f"wire{look}", marker_end=f"url(#{TIP})")
+        yield element("path", d=Markup(curve(route)), class_=f"wire{look}", marker_end=f"url(#{TIP})")
 
 
 def _box(item: Item, corner: Point, node: int | None) -> Markup:

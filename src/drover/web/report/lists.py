@@ -92,7 +92,7 @@ def moves(story: Story) -> Content:
         return element("p", "No plan was changed.")
     columns = [
         Column("no.", "number"), Column("at", "number"), Column("period", "number"), Column("plan", "number"),
-        Column("moves"), Column("reason", "words"), Column("slowest node, promised"), Column("cost", "number"),
+        Column("moves", "words"), Column("reason", "words"), Column("slowest node, promised"), Column("cost", "number"),
     ]  # fmt: skip
     rows = [
         [

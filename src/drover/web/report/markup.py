@@ -1,6 +1,6 @@
 """HTML and SVG that cannot be broken by what is in it.
 
-Rule 1: plain text becomes markup in `element` alone, which escapes it; only what `element` made is taken as markup.
+Rule 1: plain text becomes markup in `element` alone, which escapes it; only what is `Markup` already is taken as it is.
 Rule 2: characters that could hide, steer or reorder text are shown as escapes, as on a terminal.
 """
 
@@ -12,7 +12,7 @@ from typing import Final
 
 from drover.errors import visible
 
-LONGEST: Final = 2_000  # characters of one text; a reason may list many units
+LONGEST: Final = 800  # characters of one text; a reason may list many units
 VOID: Final = frozenset({"meta", "rect", "path", "line", "circle", "br"})  # have no content
 
 
@@ -69,4 +69,6 @@ def _flat(content: Iterable[Content]) -> Iterable[str]:
 
 
 def _value(value: str | float) -> str:
+    if isinstance(value, Markup):  # such as a path of thousands of points, which `text` would cut
+        return value
     return text(value) if isinstance(value, str) else f"{value:.1f}".removesuffix(".0")

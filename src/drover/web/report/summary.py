@@ -90,9 +90,13 @@ def _latency(story: Story) -> Iterator[str]:
         )
     if np.isfinite(line.figures["replication"]).any():
         yield (
-            f"A source went to {number(line.mean('replication'))} nodes on average, and "
-            f"{size(line.total('routed_bytes'))} were routed."
+            f"Rows of a source went to {_nodes(line.mean('replication'))} on average; "
+            f"{size(line.total('routed_bytes'))} were routed in all."
         )
+
+
+def _nodes(mean: float) -> str:
+    return f"{number(mean)} node{'' if number(mean) == '1' else 's'}"
 
 
 def _room(story: Story) -> Iterator[str]:
