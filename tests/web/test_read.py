@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from drover.control.record import Kind, Record
 from drover.errors import DroverError
 from drover.web.report import page, read, story_of
 from tests.web.made import PERIODS, PLAN, SETTINGS, checkpoint, record, records
@@ -22,6 +23,14 @@ def test_everything_in_a_checkpoint_is_found(tmp_path: Path) -> None:
 
 def test_only_the_last_periods_if_asked(tmp_path: Path) -> None:
     assert [each.period for each in read(checkpoint(tmp_path), 3).records] == [10, 11, 12]
+
+
+def test_an_approval_is_part_of_its_period(tmp_path: Path) -> None:
+    every = records()
+    approval = Record(11, Kind.MOVED, "approved", (), 3)
+    root = checkpoint(tmp_path, [*every[:11], approval, every[11]])
+    assert [each.period for each in read(root, 2).records] == [11, 11, 12]
+    assert [each.period for each in read(root, 50).records] == [*range(1, 12), 11, 12]
 
 
 def test_records_of_many_files(tmp_path: Path) -> None:

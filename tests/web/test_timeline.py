@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from drover.control.record import Kind, Record
-from drover.web.report.axes import clock_ticks, ticks
+from drover.web.report.axes import clock_ticks, spread, ticks
 from drover.web.report.timeline import thin, timeline_of
 from tests.web.made import PERIODS, record, records
 
@@ -79,3 +81,16 @@ def test_ticks_of_time_are_few_and_within(end: float) -> None:
     found = clock_ticks(0.0, end)
     assert 1 <= len(found) <= 10
     assert found[-1] <= end
+
+
+@given(wishes=st.lists(st.floats(-20, 120), max_size=9), apart=st.floats(0.5, 10))
+def test_words_are_spread_in_order_apart_and_within(wishes: list[float], apart: float) -> None:
+    found = spread(sorted(wishes), apart, 0.0, 100.0)
+    assert len(found) == len(wishes)
+    assert all(later - earlier >= apart - 1e-9 for earlier, later in pairwise(found))
+    assert all(-1e-9 <= place <= 100 + 1e-9 for place in found)
+
+
+@given(wishes=st.lists(st.integers(0, 10), max_size=9, unique=True))
+def test_words_that_do_not_touch_stay(wishes: list[int]) -> None:
+    assert spread(sorted(wishes), 1.0, 0.0, 10.0) == tuple(sorted(wishes))

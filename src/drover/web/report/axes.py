@@ -1,8 +1,9 @@
-"""Where the ticks of an axis are: at round numbers, few of them."""
+"""Where ticks of an axis are, at round numbers, few of them; and where words beside it are, without touching."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
@@ -34,3 +35,23 @@ def clock_ticks(begin: float, end: float) -> tuple[float, ...]:
         step = 86_400 * math.ceil(span / 86_400 / MOST)
     first = math.ceil(begin / step)
     return tuple(float(step * index) for index in range(first, math.floor(end / step) + 1))
+
+
+def spread(wishes: Sequence[float], apart: float, least: float, most: float) -> tuple[float, ...]:
+    """Return places that are `apart`, in order, between two bounds if there is room, and near the wishes, which rise.
+
+    Those that would touch are put around the middle of their wishes.
+
+    >>> spread([5, 5, 50], 10, 0, 100)
+    (0.0, 10.0, 50.0)
+    """
+    pools: list[tuple[float, int]] = []  # sum of wishes less the distance from the first, and how many share it
+    for index, wish in enumerate(wishes):
+        pool = (wish - apart * index, 1)
+        while pools and pools[-1][0] / pools[-1][1] >= pool[0] / pool[1]:
+            total, count = pools.pop()
+            pool = (total + pool[0], count + pool[1])
+        pools.append(pool)
+    top = max(most - apart * (len(wishes) - 1), least)
+    firsts = [min(max(total / count, least), top) for total, count in pools for _ in range(count)]
+    return tuple(first + apart * index for index, first in enumerate(firsts))

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from drover.load.arrays import Floats
-from drover.web.report.axes import clock_ticks, ticks
+from drover.web.report.axes import clock_ticks, spread, ticks
 from drover.web.report.colours import dash_of, line_of
 from drover.web.report.figures import clock
 from drover.web.report.markup import Markup, element
@@ -196,12 +196,8 @@ def _names(series: Sequence[tuple[Line, Thinned]], scale: _Scale) -> Iterator[Ma
     ends = sorted(
         ((scale.y(float(found.mean[-1])), line) for line, found in series if len(found.at)), key=lambda end: end[0]
     )
-    lowest = TOP + PLOT - APART * (len(ends) - 1)
-    y = TOP
-    for place, line in ends:
-        y = min(max(place, y), lowest)
+    for y, (_, line) in zip(spread([place for place, _ in ends], APART, TOP, TOP + PLOT), ends, strict=True):
         yield element("text", line.name, x=LEFT + ACROSS + 8, y=y + 4, class_=f"node fill-{line_of(line.style)}")
-        y, lowest = y + APART, lowest + APART
 
 
 def _hovers(chart: Chart, scale: _Scale) -> Iterator[Markup]:

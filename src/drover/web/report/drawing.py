@@ -6,6 +6,7 @@ Rule 2: a stream that changes the node is a thick line, since that is what a hop
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -20,7 +21,7 @@ from drover.placement.plan import Plan, unit_of
 from drover.web.report.colours import line_of
 from drover.web.report.figures import count, number, percent
 from drover.web.report.markup import Markup, element
-from drover.web.report.story import Story, Unit
+from drover.web.report.story import Story
 
 MARGIN: Final = 16.0
 MOST: Final = 300  # operators; more are a picture that nobody reads, and make the page too large
@@ -31,10 +32,13 @@ TIP: Final = "tip"
 def draw_network(story: Story, network: Network) -> Markup:
     """Return the drawing of a network of at most MOST operators."""
     plan = story.material.plan
-    units = {unit.name: unit for unit in story.units}
     diagram = diagram_of(network)
     nodes = _nodes(network, plan)
-    items = [_labelled(item, units, nodes, story.rates, plan, network) for item in diagram.items]
+    labels = _labels(story, network, nodes)
+    items = [
+        replace(item, lines=(*item.lines, labels[item.kind, item.name])) if (item.kind, item.name) in labels else item
+        for item in diagram.items
+    ]
     placed = arrange([item.box for item in items], diagram.wires)
     wide, tall = placed.width + 2 * MARGIN, placed.height + 2 * MARGIN
     return element(
@@ -70,23 +74,18 @@ def _nodes(network: Network, plan: Plan | None) -> dict[str, int]:
     return {name: node for name, node in places.items() if node is not None}
 
 
-def _labelled(
-    item: Item, units: Mapping[str, Unit], nodes: Mapping[str, int], rates: Mapping[str, float], plan: Plan | None,
-    network: Network,
-) -> Item:  # fmt: skip
-    """Return an item with a line more: node and load of an operator, or the rate of a source."""
-    if item.shape == "source" and item.name in rates:
-        return replace(item, lines=(*item.lines, f"{number(rates[item.name])} rows per second"))
-    if not _key(item) or plan is None:
-        return item
-    if item.name not in nodes:
-        return replace(item, lines=(*item.lines, "on no node yet"))
-    operator = next(each for each in network.operators if each.name == item.name)
-    unit = units.get(unit_of(operator))
-    known = unit is not None and unit.load == unit.load  # not a number is not itself
-    load = f", load {percent(unit.load)}" if unit is not None and known else ""
-    whole = "" if unit_of(operator) == operator.name else f" of {unit_of(operator)}"
-    return replace(item, lines=(*item.lines, cut(f"node {nodes[item.name]}{load}{whole}")))
+def _labels(story: Story, network: Network, nodes: Mapping[str, int]) -> dict[tuple[str, str], str]:
+    """Return, by kind and name, what is to be told of an item: the rate of a source, node and load of an operator."""
+    units = {unit.name: unit for unit in story.units}
+    labels = {("source", name): f"{number(rate)} rows per second" for name, rate in story.rates.items()}
+    for operator in network.operators if story.material.plan is not None else ():
+        name, unit = operator.name, unit_of(operator)
+        if name in nodes:
+            load = "" if math.isnan(units[unit].load) else f", load {percent(units[unit].load)}"
+            labels[operator.kind, name] = cut(f"node {nodes[name]}{load}{'' if unit == name else f' of {unit}'}")
+        else:
+            labels[operator.kind, name] = "on no node yet"
+    return labels
 
 
 def _described(network: Network, plan: Plan | None) -> str:

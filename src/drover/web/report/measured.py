@@ -39,7 +39,8 @@ def node_loads(story: Story) -> Content:
     chart = Chart("loads", "Load of each node", line.ends, lines, percent, 1.0, "capacity", marks)
     caption = (
         "Busy seconds per second over capacity, as the loop saw them: means over its window of periods. "
-        "Numbered flags are changes of plan; the table of moves has them under the same numbers."
+        "Numbered flags are changes of plan; the table of moves has them under the same numbers. "
+        "Time is that of periods; what passed between two runs does not count."
     )
     return figure(chart, caption), _nodes(story)
 

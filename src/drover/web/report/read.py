@@ -47,7 +47,7 @@ class Material:
 
 
 def read(checkpoint: str | os.PathLike[str], last: int | None = None) -> Material:
-    """Return what a checkpoint has, with the `last` so many records or all; DroverError if it is no checkpoint."""
+    """Return what a checkpoint has, of the `last` so many periods or of all; DroverError if it is no checkpoint."""
     fs, root = open_root(checkpoint)
     _demand_checkpoint(fs, root, os.fspath(checkpoint))
     missing: list[str] = []
@@ -55,7 +55,7 @@ def read(checkpoint: str | os.PathLike[str], last: int | None = None) -> Materia
     plan = _try(missing, "the plan", lambda: _plan(fs, root))
     memory = join(join(root, history.FOLDER), "state.json")
     saved = _try(missing, "the memory of the control loop", lambda: _saved(fs, root, memory))
-    records = _try(missing, "the decisions of the control loop", lambda: history.read(fs, root, last) or None)
+    records = _try(missing, "the decisions of the control loop", lambda: _records(fs, root, last) or None)
     settings = None
     if saved is not None:
         settings = _try(missing, "the settings of the control loop", lambda: _settings(saved.settings))
@@ -103,6 +103,13 @@ def _try(missing: list[str], what: str, found: Callable[[], V | None]) -> V | No
 def _plan(fs: FileSystem, root: str) -> Plan | None:
     entry = read_plan(fs, root, NEWEST)
     return None if entry is None else entry.plan
+
+
+def _records(fs: FileSystem, root: str, last: int | None) -> list[Record]:
+    """Return the records of the last so many periods; a period that somebody approved a plan in has two."""
+    found = history.read(fs, root, None if last is None else 2 * last)
+    periods = sorted({record.period for record in found})[-last:] if last is not None else []
+    return [record for record in found if record.period >= periods[0]] if periods else found
 
 
 def _saved(fs: FileSystem, root: str, memory: str) -> Saved | None:
