@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -47,6 +48,11 @@ def test_time_is_periods_end_to_end() -> None:
     assert line.at(2) == pytest.approx(4.03)
     assert line.at(0) == 0.0
     assert line.total("rows") == sum(range(1001, 1013))
+
+
+def test_a_period_without_rows_has_no_replication() -> None:
+    idle = replace(record(2), figures={**record(2).figures, "replication": 0.0})
+    assert timeline_of([record(1), idle]).mean("replication") == pytest.approx(1.01)
 
 
 def test_an_approval_is_no_period() -> None:

@@ -83,13 +83,13 @@ def clock(value: float) -> str:
 def size(value: float) -> str:
     """Return bytes.
 
-    >>> size(0), size(999), size(1_500), size(2.5e9)
-    ('0 bytes', '999 bytes', '1.5 kB', '2.5 GB')
+    >>> size(1), size(999), size(1_500), size(2.5e9)
+    ('1 byte', '999 bytes', '1.5 kB', '2.5 GB')
     """
     step = 0
     while value >= 1000 and step < len(BYTES) - 1:
         value, step = value / 1000, step + 1
-    return f"{number(value)} {BYTES[step]}"
+    return "1 byte" if (value, step) == (1, 0) else f"{number(value)} {BYTES[step]}"
 
 
 def finite(value: float) -> float | None:

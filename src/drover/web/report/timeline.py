@@ -69,12 +69,13 @@ def timeline_of(records: Sequence[Record]) -> Timeline:
     loads = np.full((len(found), nodes), np.nan)
     for row, record in zip(loads, found, strict=True):
         row[: len(record.loads)] = record.loads
-    figures = {
-        name: frozen(np.array([record.figures.get(name, np.nan) for record in found], dtype=float)) for name in FIGURES
-    }
+    figures = {name: np.array([record.figures.get(name, np.nan) for record in found], dtype=float) for name in FIGURES}
+    # A period without rows says 0, though no source went to no node; it would pull the mean below 1.
+    figures["replication"] = np.where(figures["replication"] > 0, figures["replication"], np.nan)
     lengths = np.array([record.figures["seconds"] for record in found], dtype=float)
     periods = np.array([record.period for record in found], dtype=np.int64)
-    return Timeline(frozen(periods), frozen(np.cumsum(lengths)), frozen(loads), figures)
+    frozen_figures = {name: frozen(values) for name, values in figures.items()}
+    return Timeline(frozen(periods), frozen(np.cumsum(lengths)), frozen(loads), frozen_figures)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
