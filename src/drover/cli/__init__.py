@@ -20,12 +20,13 @@ from drover.cli.demo import demo
 from drover.cli.experiment import experiment
 from drover.cli.headroom import headroom
 from drover.cli.plan import plan
+from drover.cli.report import report
 from drover.cli.run import run
 from drover.cli.show import show
 from drover.cli.simulate import simulate
 from drover.errors import DroverError, FaultsError, visible
 
-COMMANDS: Final = (demo, run, check, show, plan, headroom, simulate, experiment)
+COMMANDS: Final = (demo, run, check, show, plan, headroom, simulate, experiment, report)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -7,7 +7,7 @@ has its own files, and the control loop starts again from nothing if its files a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -35,13 +35,14 @@ class Saved:
     drained: frozenset[int] = frozenset()  # nodes that somebody wants empty
     network: str = ""  # its name
     mode: str = "observe"
+    settings: Mapping[str, Any] = field(default_factory=dict)  # Any: JSON, as `settings.described` gives it
 
 
 def save(fs: FileSystem, root: str, saved: Saved) -> None:
     """Write what a restart goes on with."""
     body = {
         "state": states.to_json(saved.state), "drained": sorted(saved.drained), "network": saved.network,
-        "mode": saved.mode,
+        "mode": saved.mode, "settings": dict(saved.settings),
     }  # fmt: skip
     data, _ = seal({"format": FORMAT, "batch": 0, **body})
     write_whole(fs, _state_path(root), [data], durable=False)
@@ -55,7 +56,8 @@ def load(fs: FileSystem, root: str) -> Saved:
     body, _ = unseal(path, read_whole(fs, path), 0)
     try:
         state = states.state_of(body["state"])
-        return Saved(state, frozenset(map(int, body["drained"])), str(body["network"]), str(body["mode"]))
+        settings = dict(body.get("settings", {}))  # not in older checkpoints
+        return Saved(state, frozenset(map(int, body["drained"])), str(body["network"]), str(body["mode"]), settings)
     except (KeyError, TypeError, ValueError) as error:
         raise StateError(path, "the memory of a control loop", repr(error), RESTORE) from error
 

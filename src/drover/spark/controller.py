@@ -20,7 +20,7 @@ from drover.control.explain import Explanation, explain
 from drover.control.history import CHUNK, Saved
 from drover.control.loop import approve, step
 from drover.control.record import Kind, Proposal, Record
-from drover.control.settings import Control, Mode
+from drover.control.settings import Control, Mode, described
 from drover.control.state import State
 from drover.control.view import World
 from drover.errors import DroverError, StateError
@@ -139,7 +139,8 @@ class Controller:
 
     def _save(self) -> None:
         fs, path = open_root(self._planner.root)
-        history.save(fs, path, Saved(self._state, self._drained, self._network.name, str(self.settings.mode)))
+        mode, told = str(self.settings.mode), described(self.settings)
+        history.save(fs, path, Saved(self._state, self._drained, self._network.name, mode, told))
 
     def _world(self) -> World:
         plan = self._planner.plan

@@ -1,0 +1,1 @@
+"""Pages for people: made from what a run has written down, and opened with any browser."""

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from drover.control.record import Kind, Record, Refusal
+from drover.placement.plan import Move, Plan
+from drover.web.report.decisions import BY_HAND, changes_of, groups_of, last_words
+from tests.web.made import PLAN, proposal, record, records
+
+
+def test_changes_are_numbered_with_moves_and_reasons() -> None:
+    moved, by_hand = changes_of(records(), PLAN)
+    assert (moved.number, moved.period, moved.plan, moved.reason) == (
+        1,
+        7,
+        2,
+        "cor-se-imp: the slowest node is spared 0.12",
+    )
+    assert [str(move) for move in moved.moves] == ["counts: node 0 -> node 2"]
+    assert (by_hand.number, by_hand.period, by_hand.plan, by_hand.reason) == (2, 10, 3, BY_HAND)
+
+
+@pytest.mark.parametrize(
+    ("plans", "now", "changes"),
+    [
+        pytest.param([1, 1, 1], 1, [], id="a plan that stays"),
+        pytest.param([1, 2, 2], 2, [2], id="a plan by hand"),
+        pytest.param([1, 1], 2, [2], id="a plan after the last record"),
+        pytest.param([2, 2], 1, [], id="a plan of the last record that no batch has used yet"),
+        pytest.param([], 4, [], id="no records"),
+        pytest.param([7], 7, [], id="the first record that is kept"),
+    ],
+)
+def test_plans_from_elsewhere(plans: list[int], now: int, changes: list[int]) -> None:
+    found = [replace(record(index + 1), plan=plan) for index, plan in enumerate(plans)]
+    assert [change.plan for change in changes_of(found, Plan(now, 1, {}))] == changes
+
+
+def test_a_plan_of_the_loop_itself_is_not_from_elsewhere() -> None:
+    made = [replace(record(1), kind=Kind.MOVED, plan=1, proposal=proposal()), replace(record(2), plan=2)]
+    assert [change.reason for change in changes_of(made, Plan(2, 1, {}))] == [made[0].reason]
+
+
+def test_a_proposal_that_was_refused_is_no_change() -> None:
+    refused = replace(record(1), kind=Kind.REFUSED, proposal=proposal())
+    assert changes_of([refused], None) == ()
+
+
+def test_reasons_that_differ_in_numbers_are_one_group_newest_first() -> None:
+    resting, plan = groups_of(records())
+    assert (resting.times, resting.first, resting.last) == (3, 8, 10)
+    assert resting.reason == "it has moved lately and rests for 7 more periods"
+    assert (plan.what, plan.times, plan.first, plan.last) == ("a new plan", 1, 3, 3)
+
+
+def _refusing(period: int, *moves: tuple[str, str]) -> Record:
+    return replace(record(period), refusals=tuple(Refusal(Move(unit, 0, 1), why) for unit, why in moves))
+
+
+def test_units_and_reasons_are_told_apart() -> None:
+    found = groups_of(
+        [_refusing(1, ("a", "rests 3"), ("b", "rests 3")), _refusing(2, ("a", "rests 2.5e-3"), ("a", "dear"))]
+    )
+    assert [(group.what, group.reason, group.times) for group in found] == [
+        ("a: node 0 -> node 1", "dear", 1),
+        ("a: node 0 -> node 1", "rests 2.5e-3", 2),
+        ("b: node 0 -> node 1", "rests 3", 1),
+    ]
+
+
+def test_numbers_in_the_names_of_units_do_not_mix_them_up() -> None:
+    assert len(groups_of([_refusing(1, ("u1", "no"), ("u2", "no"))])) == 2
+
+
+def test_a_large_plan_that_is_refused_names_its_first_moves() -> None:
+    many = replace(proposal(), moves=tuple(Move(f"u{j}", 0, 1) for j in range(8)))
+    (group,) = groups_of([replace(record(1), kind=Kind.REFUSED, proposal=many)])
+    assert group.what.endswith("u4: node 0 -> node 1 and 3 more")
+
+
+def test_the_last_word_about_a_unit() -> None:
+    found = last_words(records())
+    assert found == {"counts": "period 10: stays, it has moved lately and rests for 7 more periods"}
+    assert last_words(records()[:7])["counts"].startswith("period 7: moved (node 0 to node 2), ")
