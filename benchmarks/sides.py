@@ -27,7 +27,7 @@ from drover.network.model import Network
 from drover.placement.plan import Plan
 from drover.spark.handle import Handle
 from drover.spark.run import run
-from drover.spark.session import end, session
+from drover.spark.session import session
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 CHECK = "check"
@@ -65,7 +65,7 @@ def spark_session(name: str, more: Mapping[str, str] | None = None) -> Iterator[
     try:
         yield spark
     finally:
-        end(spark)
+        spark.stop()
 
 
 @contextmanager

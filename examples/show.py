@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
 
 import drover
-from drover.spark.session import end, session
+from drover.spark.session import session
 
 Rows = Callable[[SparkSession], Mapping[str, DataFrame]]
 
@@ -24,4 +24,4 @@ def show(network: drover.Network, inputs: Rows, tables: Rows | None = None, *, o
         rows.show(10, truncate=False)
     for name in sorted(set(result.tables) - set(given)):
         print(f"table {name}: {result.tables[name].count():,} rows")
-    end(spark)
+    spark.stop()

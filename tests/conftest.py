@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
-from drover.spark.session import DRIVER_OPTIONS, end, session
+from drover.spark.session import DRIVER_OPTIONS, session
 from tests.flow.tables import server
 
 # Every test is over before Java's second compiler has paid for itself: without it, and with the plain collector, the
@@ -28,7 +28,7 @@ def spark() -> Iterator[SparkSession]:
     """One Spark for all tests: starting it takes longer than most of them."""
     running = session("drover tests", master="local[2]", config={DRIVER_OPTIONS: QUICK_START})
     yield running
-    end(running)
+    running.stop()
 
 
 @pytest.fixture(scope="session")

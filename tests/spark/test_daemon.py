@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.machinery import ModuleSpec
+from types import FunctionType, ModuleType
 
 import pytest
 
-from drover.spark.daemon import GONE, quiet
+from drover.spark.daemon import GONE, hush, quiet
 
+PLANNED = """
+from drover.spark.replay import replay
+from drover.spark.session import session
+
+spark = session("planned", "local[1]")
+query = replay(spark, spark.sql("SELECT now() AS ts"), time="ts").writeStream.format("noop").start()
+query.processAllAvailable()
+query.stop()
+spark.stop()
+"""
 THREADS = "import os, drover.spark.daemon; print(len(os.listdir('/proc/self/task')))"
 
 
@@ -28,6 +40,35 @@ def test_all_else_is_as_spark_has_it() -> None:
     assert quiet(lambda *args: 7 if args[1] else 0)("socket", True) == 7
     with pytest.raises(OSError, match="disk full"):
         quiet(fail)("socket", True)
+
+
+def daemon_like(name: str) -> ModuleType:
+    main = ModuleType("__main__")
+    main.__spec__ = ModuleSpec(name, None)
+    main.worker = FunctionType(break_off.__code__, main.__dict__)  # type: ignore[attr-defined]  # one of its own
+    return main
+
+
+def test_a_planner_of_sparks_own_daemon_is_made_quiet_once() -> None:
+    main = daemon_like("pyspark.daemon")
+    hush(main)
+    assert main.worker("socket", True) == GONE
+    quieted = main.worker
+    hush(main)
+    assert main.worker is quieted
+
+
+def test_no_other_process_is_touched() -> None:
+    main = daemon_like("some.program")
+    hush(main)
+    with pytest.raises(BrokenPipeError):
+        main.worker()
+
+
+@pytest.mark.slow
+def test_spark_imports_what_makes_its_planners_quiet() -> None:
+    found = subprocess.run([sys.executable, "-c", PLANNED], capture_output=True, text=True, check=True, timeout=280)
+    assert found.stderr == ""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")

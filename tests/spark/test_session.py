@@ -1,27 +1,11 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pyarrow as pa
-import pytest
 from pyspark.sql import SparkSession
 
 from drover.spark.session import DRIVER_OPTIONS, settings
-
-PLANNED = """
-from drover.spark.replay import replay
-from drover.spark.session import _planners, end, session
-
-spark = session("planned", "local[1]")
-query = replay(spark, spark.sql("SELECT now() AS ts"), time="ts").writeStream.format("noop").start()
-query.processAllAvailable()
-query.stop()
-planners = _planners(spark)
-end(spark)
-print(len(planners), [planner.isAlive() for planner in planners])
-"""
 
 
 def test_rows_cross_as_arrow_both_ways(spark: SparkSession) -> None:
@@ -73,10 +57,3 @@ def test_the_callers_java_options_come_after_ours() -> None:
 
 def test_a_cluster_chooses_its_own_addresses() -> None:
     assert "spark.driver.host" not in settings("x", "spark://master:7077")
-
-
-@pytest.mark.slow
-def test_planners_of_python_sources_end_before_their_sockets_so_that_nothing_is_printed() -> None:
-    done = subprocess.run([sys.executable, "-c", PLANNED], capture_output=True, text=True, check=True, timeout=280)
-    assert done.stderr == ""
-    assert done.stdout == "3 [False, False, False]\n"

@@ -62,7 +62,7 @@ def demo(as_json: bool, seconds: float) -> int:
         click.echo()
     timings: dict[str, float] = {}
     with step("starting Spark", timings, "start"):
-        from drover.spark.session import end, session  # noqa: PLC0415 - a second that other commands need not wait
+        from drover.spark.session import session  # noqa: PLC0415 - a second that other commands need not wait
 
         spark = session("drover demo")
     try:
@@ -74,7 +74,7 @@ def demo(as_json: bool, seconds: float) -> int:
         with step("running the same rows through plain Spark", timings, "oracle"):
             equal = agrees(show)
     finally:
-        end(spark)
+        spark.stop()
     found = summary(show, timings, equal)
     click.echo(json.dumps(found, indent=2) if as_json else text(found))
     return 0 if equal else 1

@@ -53,13 +53,13 @@ def run(
         given, nodes=nodes or given.nodes, plan=plan or given.plan, checkpoint=checkpoint or given.checkpoint
     )
     with step("starting Spark", {}, "start"):
-        from drover.spark.session import end, session  # noqa: PLC0415 - a second that other commands need not wait
+        from drover.spark.session import session  # noqa: PLC0415 - a second that other commands need not wait
 
         spark = session(f"drover run {given.network.name}", master)
     try:
         board = _follow(given, spark, once, limit, statistics, as_json)
     finally:
-        end(spark)
+        spark.stop()
     click.echo(farewell(board, file, once), err=True)
     return 0
 

@@ -3,12 +3,16 @@
 A worker that waits for work when Java closes its socket answers into that socket, which fails at once with the sockets
 of Unix, and Spark's daemon prints the traceback on the terminal of whoever has just stopped the session.
 
+Spark's planners of Python sources fork from a daemon of their own, which no setting changes. But they import what
+belongs to drover: the package `pyspark_drover` when they look for sources, `replay` when they use one: both `hush`.
+
 Rule 1: nothing is imported here that starts threads: a fork would copy them half.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Final
 
 from pyspark import daemon
@@ -28,6 +32,12 @@ def quiet(worker: Worker) -> Worker:
             return GONE
 
     return run
+
+
+def hush(main: ModuleType) -> None:
+    """Make the worker that this process is quiet, if `main` is Spark's own daemon: it looks its function up anew."""
+    if getattr(main.__spec__, "name", "") == daemon.__name__ and main.worker.__module__ == main.__name__:
+        main.worker = quiet(main.worker)  # type: ignore[attr-defined]  # a module at run time
 
 
 if __name__ == "__main__":

@@ -28,6 +28,9 @@ from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailable
 from pyspark.sql.types import StructType
 
 from drover.errors import DroverError
+from drover.spark.daemon import hush
+
+hush(sys.modules["__main__"])
 
 FORMAT: Final = "drover-replay"
 ROWS_PER_TASK: Final = 100_000

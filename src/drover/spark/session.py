@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import SparkSession
 
@@ -19,8 +18,6 @@ from drover.spark import java
 
 LOG_SETTINGS: Final = Path(__file__).with_name("log4j2.properties")
 DRIVER_OPTIONS: Final = "spark.driver.extraJavaOptions"
-PLANNERS: Final = "pyspark.daemon"  # in the command line of the processes that fork the planners of Python sources
-PATIENCE: Final = 5.0  # seconds for them to end
 
 SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.session.timeZone": "UTC",  # instants print and parse alike on every machine
@@ -77,25 +74,3 @@ def session(name: str = "drover", master: str = "local[*]", config: Mapping[str,
     for key, value in settings(name, master, config).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
-
-
-def end(spark: SparkSession) -> None:
-    """Stop a session without a word on the terminal.
-
-    `spark.stop()` closes the sockets of idle planners of Python sources before it ends them, and one that is quicker
-    prints a traceback (`daemon.py` says why; no setting gives planners a daemon of our own). So they end first.
-    """
-    planners = _planners(spark)
-    for planner in planners:
-        planner.destroy()
-    limit = time.monotonic() + PATIENCE
-    while any(planner.isAlive() for planner in planners) and time.monotonic() < limit:
-        time.sleep(0.01)
-    spark.stop()
-
-
-def _planners(spark: SparkSession) -> list[Any]:  # Any: Java's process handles
-    """Return the processes of Java's that fork planners; none where the system does not tell command lines."""
-    machine: Any = spark._jvm
-    handles = machine.java.lang.ProcessHandle.current().children().toArray()
-    return [handle for handle in handles if PLANNERS in handle.info().commandLine().orElse("")]
