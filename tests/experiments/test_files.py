@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 
 from drover.errors import DroverError
 from drover.experiments import files, pages
-from drover.experiments.draw import draw
+from drover.experiments.draw import draw, looks
 from drover.experiments.run import run
 from drover.network.files.disk import write_bytes
 from tests.experiments.toy import TOY
@@ -84,6 +84,14 @@ def test_figures_show_panels_lines_and_what_is_printed() -> None:
     svg = draw(TOY, run(TOY).rows)["svg"].decode()
     for word in ("X-fig1: Products", "3, as printed", "drawn", "product"):
         assert word in svg
+
+
+def test_a_line_looks_the_same_in_every_panel() -> None:
+    rows = run(TOY).rows
+    whole = looks(rows, TOY.panels[0])
+    assert [style["label"] for style in whole.values()] == ["1", "3", "7"]
+    assert len({(style["color"], style["marker"]) for style in whole.values()}) == 3
+    assert looks(rows, replace(TOY.panels[0], where={"factor": 7})) == whole
 
 
 def test_a_page_and_an_index(tmp_path: Path) -> None:

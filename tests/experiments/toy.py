@@ -39,6 +39,6 @@ TOY = Experiment(
     panels=(
         Panel(x="size", y="product", line="factor", printed={"3": {1.0: 3.0}}, bound="size"),
         Panel(x="size", y="drawn", kind="points"),
-        Panel(x="factor", y="product", line="size", kind="bars", log="y"),
+        Panel(x="factor", y="product", line="size", log="y"),
     ),
 )

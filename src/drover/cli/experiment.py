@@ -182,5 +182,5 @@ def _run_all(chosen: list[Experiment], quick: bool, jobs: int, folder: str, reus
                 result = run(each, quick=quick, runner=runner, progress=progress)
         known.setdefault(key, result)
         if kept is None:
-            files.write(result, folder)
+            files.write(result, folder, figure=False)  # it goes to the pages
         yield result

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import io
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import polars as pl
 
 from drover.experiments.summary import means, select, values_of
-from drover.experiments.table import Experiment, Panel
+from drover.experiments.table import Experiment, Panel, Value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SETTINGS: Final[dict[str, Any]] = {  # Any: matplotlib's settings are of many types
+Style: TypeAlias = dict[str, Any]  # Any: what matplotlib takes is of many types
+
+SETTINGS: Final[Any] = {  # Any: the names of settings are literals
     "svg.hashsalt": "drover",  # names of elements are made of it, by default of chance
     "svg.fonttype": "none",  # text as text: a fifth of the size
     "font.size": 8.0,
@@ -33,6 +35,7 @@ SETTINGS: Final[dict[str, Any]] = {  # Any: matplotlib's settings are of many ty
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
 MARKS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 ACROSS: Final = 3  # panels in a row at most
+LEGEND: Final = 3  # names across, for each panel
 WIDTH, HEIGHT = 4.4, 3.2  # inches of a panel
 DOTS, COARSE = 100, 60  # dots per inch, and those of clouds of points within an SVG
 
@@ -40,14 +43,10 @@ DOTS, COARSE = 100, 60  # dots per inch, and those of clouds of points within an
 def draw(experiment: Experiment, rows: pl.DataFrame) -> dict[str, bytes]:
     """Return the figure of an experiment, by suffix."""
     import matplotlib as mpl  # noqa: PLC0415 - as in rule 2
-    from cycler import cycler  # noqa: PLC0415 - as in rule 2
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - as in rule 2
     from matplotlib.figure import Figure  # noqa: PLC0415 - as in rule 2
 
-    # A colour each, and a mark for those who see none.
-    cycle = cycler(color=COLOURS, marker=MARKS)
-    settings: Any = {**SETTINGS, "axes.prop_cycle": cycle}  # Any: the names of settings are literals
-    with mpl.rc_context(settings):
+    with mpl.rc_context(SETTINGS):
         figure = Figure(figsize=size(len(experiment.panels)), dpi=DOTS, layout="constrained")
         FigureCanvasAgg(figure)  # no window, whatever the environment says
         fill(figure, experiment, rows)
@@ -57,22 +56,51 @@ def draw(experiment: Experiment, rows: pl.DataFrame) -> dict[str, bytes]:
         }
 
 
+def shape(panels: int) -> tuple[int, int]:
+    """Return how many panels are beside and below each other; four are two by two."""
+    across = 2 if panels == 4 else min(panels, ACROSS)
+    return across, math.ceil(panels / across)
+
+
 def size(panels: int) -> tuple[float, float]:
     """Return the inches of a figure."""
-    across = min(panels, ACROSS)
-    return WIDTH * across, HEIGHT * math.ceil(panels / across)
+    across, down = shape(panels)
+    return WIDTH * across, HEIGHT * down
 
 
 def fill(figure: Figure, experiment: Experiment, rows: pl.DataFrame) -> None:
     """Draw every panel in its place."""
-    across = min(len(experiment.panels), ACROSS)
-    down = math.ceil(len(experiment.panels) / across)
+    across, down = shape(len(experiment.panels))
     figure.suptitle(f"{experiment.name}: {experiment.title}", fontsize=9)
     for number, panel in enumerate(experiment.panels):
         axes = figure.add_subplot(down, across, number + 1)
         kept = select(rows, **dict(panel.where))
-        {"lines": _lines, "points": _points, "bars": _bars}[panel.kind](axes, panel, kept)
+        (_lines if panel.kind == "lines" else _points)(axes, panel, kept, looks(rows, panel))
         _dress(axes, panel)
+    _explain(figure)
+
+
+def looks(rows: pl.DataFrame, panel: Panel) -> dict[Value, Style]:
+    """Return a colour for each line, and a mark for those who see none; by all rows, so that panels agree."""
+    names = values_of(rows, panel.line) if panel.line else [""]
+    return {
+        name: {
+            "color": COLOURS[number % len(COLOURS)],
+            "marker": MARKS[number % len(MARKS)],
+            "label": str(name) or None,
+        }
+        for number, name in enumerate(names)
+    }
+
+
+def _explain(figure: Figure) -> None:
+    """Put one legend for all panels below them, where it hides nothing; a line of one name looks the same in each."""
+    known = {
+        label: handle for axes in figure.axes for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    if known:
+        across = min(len(known), LEGEND * min(len(figure.axes), ACROSS))
+        figure.legend(known.values(), known.keys(), loc="outside lower center", ncols=across)
 
 
 def _dress(axes: Axes, panel: Panel) -> None:
@@ -84,47 +112,32 @@ def _dress(axes: Axes, panel: Panel) -> None:
         axes.set_xscale("log")
     if "y" in panel.log:
         axes.set_yscale("log")
-    if axes.get_legend_handles_labels()[1]:
-        axes.legend()
 
 
-def _lines(axes: Axes, panel: Panel, rows: pl.DataFrame) -> None:
+def _lines(axes: Axes, panel: Panel, rows: pl.DataFrame, styles: dict[Value, Style]) -> None:
     found = means(rows, panel)
     for name in values_of(found, panel.line) if panel.line else [""]:
         line = found.filter(pl.col(panel.line) == name) if panel.line else found
         line = line.sort(panel.x)
         x, y, error = (line[column].to_numpy() for column in (panel.x, "mean", "error"))
-        axes.errorbar(x, y, yerr=error, label=str(name) or None, markersize=3.5, linewidth=1.1, capsize=1.5)
+        axes.errorbar(x, y, yerr=error, markersize=3.5, linewidth=1.1, capsize=1.5, **styles[name])
     if panel.bound:
         limit = means(rows, Panel(x=panel.x, y=panel.bound)).sort(panel.x)
-        axes.plot(limit[panel.x], limit["mean"], color="black", linewidth=0.8, marker="", label=panel.bound)
+        axes.plot(limit[panel.x], limit["mean"], color="black", linewidth=0.8, label=panel.bound)
     for name, points in panel.printed.items():
         axes.plot(list(points), list(points.values()), "x", color="black", label=f"{name}, as printed")
 
 
-def _points(axes: Axes, panel: Panel, rows: pl.DataFrame) -> None:
+def _points(axes: Axes, panel: Panel, rows: pl.DataFrame, styles: dict[Value, Style]) -> None:
+    # Thousands of points are a picture within the SVG: as shapes they would be megabytes.
+    shared: Style = {"rasterized": len(rows) > 500}
+    many: Style = {"linestyle": "", "alpha": 0.5, "markersize": 1.2 if len(rows) > 1000 else 2.5}
     for name in values_of(rows, panel.line) if panel.line else [""]:
         points = rows.filter(pl.col(panel.line) == name) if panel.line else rows
-        style: dict[str, Any] = {"markersize": 1.2 if len(rows) > 1000 else 2.5, "linestyle": "", "alpha": 0.5}
-        # Thousands of points are a picture within the SVG: as shapes they would be megabytes.
-        axes.plot(points[panel.x], points[panel.y], label=str(name) or None, rasterized=len(rows) > 500, **style)
+        axes.plot(points[panel.x], points[panel.y], **styles[name], **many, **shared)
     if panel.bound:
         limit = rows.sort(panel.x)
-        axes.plot(limit[panel.x], limit[panel.bound], color="black", linewidth=0.8, marker="", label=panel.bound,
-                  rasterized=len(rows) > 500)  # fmt: skip
-
-
-def _bars(axes: Axes, panel: Panel, rows: pl.DataFrame) -> None:
-    found = means(rows, panel)
-    lines = values_of(found, panel.line) if panel.line else [""]
-    places = {value: place for place, value in enumerate(values_of(found, panel.x))}
-    width = 0.8 / len(lines)
-    for number, name in enumerate(lines):
-        line = found.filter(pl.col(panel.line) == name) if panel.line else found
-        x = [places[value] + (number - (len(lines) - 1) / 2) * width for value in line[panel.x].to_list()]
-        axes.bar(x, line["mean"].to_list(), width, yerr=line["error"].to_list(), label=str(name) or None,
-                 color=COLOURS[number % len(COLOURS)])  # fmt: skip
-    axes.set_xticks(list(places.values()), [str(value) for value in places])
+        axes.plot(limit[panel.x], limit[panel.bound], color="black", linewidth=0.8, label=panel.bound, **shared)
 
 
 def _saved(figure: Figure, suffix: str, dots: int, metadata: dict[str, Any]) -> bytes:  # Any: matplotlib's own

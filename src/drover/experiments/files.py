@@ -17,12 +17,13 @@ from drover.experiments.table import MARKS, Experiment, tabulate, version
 from drover.network.files.disk import write_bytes, write_text
 
 
-def write(result: Result, folder: str | os.PathLike[str]) -> list[str]:
+def write(result: Result, folder: str | os.PathLike[str], *, figure: bool = True) -> list[str]:
     """Write rows, figure and verdicts of a result to a folder; return the names of the files."""
     target = open_folder(folder)
     name = result.experiment.name
-    figures = draw(result.experiment, result.rows)
-    contents = {"parquet": parquet(result.rows), "csv": result.rows.write_csv().encode("utf-8"), **figures}
+    contents = {"parquet": parquet(result.rows), "csv": result.rows.write_csv().encode("utf-8")}
+    if figure:
+        contents |= draw(result.experiment, result.rows)
     for suffix, data in contents.items():
         write_bytes(target / f"{name}.{suffix}", data)
     files = [str(target / f"{name}.{suffix}") for suffix in (*contents, "json")]

@@ -153,7 +153,7 @@ def _table(rows: pl.DataFrame, panel: Panel) -> Iterator[str]:
     if len(across) > SHOWN or len(lines) > MOST_LINES:
         return
     yield ""
-    title = panel.title or panel.label or panel.y
+    title = ", ".join(filter(None, (panel.title, panel.label or panel.y.replace("_", " "))))
     yield f"{title[0].upper()}{title[1:]}: mean and standard error over seeds."
     yield ""
     yield f"| {panel.line or ''} \\ {panel.x} | {' | '.join(map(_number, across))} |"

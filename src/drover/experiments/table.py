@@ -86,7 +86,7 @@ class Panel:
     line: str = ""  # column; without it there is one line
     title: str = ""
     label: str = ""  # of the y axis, if the column's name does not do
-    kind: Literal["lines", "points", "bars"] = "lines"
+    kind: Literal["lines", "points"] = "lines"
     where: Row = field(default_factory=dict)  # only rows with these values
     log: Literal["", "x", "y", "xy"] = ""
     bound: str = ""  # column drawn as a thin black line: a limit that y is compared with

@@ -145,6 +145,9 @@ EXPERIMENTS: Final = (
                 "moved",
                 "The least load is moved where COR-GLB made the plan.",
                 lambda rows: robust("moved", rows.filter(pl.col("load") == 0.8)),
+                "all loads rise by one factor, so that what was balanced stays balanced, and hardly anything is moved "
+                "by anybody. LLF-GLB's plans are the best balanced; those of COR-GLB are off by some percent, and a "
+                "pair exceeds epsilon now and then.",
             ),
         ),
         panels=panels("latency_ratio", "moved"),
@@ -162,6 +165,8 @@ EXPERIMENTS: Final = (
                 "cor-bal-best",
                 "COR-BAL has the best latency ratio of the three at every load.",
                 partial(below, first=ONE_WAY[:1], others=ONE_WAY[1:]),
+                "a node has one whole chain at first, whose operators correlate fully: every choice among them scores "
+                "the same. Once loads are balanced, nothing more is moved, and the three are alike within 2 %.",
             ),
             Claim("moved-alike", f"The load they move is almost the same; almost is {ALIKE:.0%}.", moved_alike),
             Claim(
@@ -191,6 +196,8 @@ EXPERIMENTS: Final = (
                 "thrifty-below",
                 "Not in the text: `thrifty` has a smaller latency ratio than both from load 0.7 on.",
                 partial(below, first=("thrifty",), others=IMPROVED, least=0.7),
+                "a tenth of all load may move at every decision, and does: it follows the noise of ten samples, and "
+                "suspends what it moves. Its budget is meant for a decision now and then, not for one every second.",
             ),
         ),
         panels=panels("latency_ratio", "moved", "correlation"),

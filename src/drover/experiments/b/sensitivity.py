@@ -18,11 +18,11 @@ STATIC: Final = ("correlation", "largest-first")
 DYNAMIC: Final = ("cor-se-imp", "llf-bal")
 VARIED: Final[Mapping[str, Sequence[Value]]] = {
     "nodes": (5, 10, 20, 40),
-    "per_node": (2.5, 5.0, 10.0, 20.0, 40.0),
+    "per_node": (2.5, 5.0, 10.0, 40.0),
     "window": (5.0, 10.0, 20.0),
     "samples": (5, 10, 20),
-    "period": (5.0, 10.0, 20.0, 40.0),
-    "ratio": (2.0, 4.0, 8.0, 16.0),
+    "period": (5.0, 10.0, 20.0),
+    "ratio": (2.0, 4.0, 8.0),
 }
 SPREAD: Final = 3.0  # times between the best and the worst value of a parameter: not sensitive
 WORSE: Final = 1.5  # times from one end of a parameter to the other: sensitive

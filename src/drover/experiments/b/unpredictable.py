@@ -39,7 +39,7 @@ COMBINED: Final[Mapping[str, tuple[str, str | None]]] = {  # plan made once, and
 }
 CORRELATED: Final = ("cor-glb-bal", "cor-glb-se-imp")
 OTHERS: Final = ("rand-glb-bal", "llf-glb-bal")
-LOADS: Final = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+LOADS: Final = (0.4, 0.6, 0.8)
 LONGEST: Final = 10.0  # seconds by which a stream is shifted at most
 
 
