@@ -11,6 +11,7 @@ from drover.experiments.run import run
 from drover.experiments.table import MARKS
 
 NAMES = list(EXPERIMENTS)
+ALONE = [name for name in NAMES if not EXPERIMENTS[name].engine]  # need no Spark
 
 
 def test_no_name_is_given_twice() -> None:
@@ -20,7 +21,7 @@ def test_no_name_is_given_twice() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_an_experiment_is_well_formed(name: str) -> None:
     experiment = EXPERIMENTS[name]
-    assert re.fullmatch(r"[A-Z]-(fig|table)\d+(\.\d+)?(-spark)?", name)
+    assert re.fullmatch(r"[A-Z]-((fig|table)\d+(\.\d+)?|day)(-spark)?", name)
     assert name[0] in TEXTS
     assert len({claim.name for claim in experiment.claims}) == len(experiment.claims) > 0
     assert all(claim.text.endswith(".") for claim in experiment.claims)
@@ -29,6 +30,7 @@ def test_an_experiment_is_well_formed(name: str) -> None:
     assert {frozenset(row) for row in (*full, *quick)} == {frozenset(full[0])}, "all rows have the same parameters"
     assert not set(full[0]) & {*experiment.columns, *MARKS}
     assert experiment.timed <= set(experiment.columns)
+    assert experiment.engine == name.endswith("-spark")
     known = {*full[0], *experiment.columns}
     for panel in experiment.panels:
         assert {panel.x, panel.y, *panel.where} <= known
@@ -36,7 +38,7 @@ def test_an_experiment_is_well_formed(name: str) -> None:
         assert any(all(row[key] == value for key, value in panel.where.items()) for row in full), "a panel has rows"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALONE)
 def test_one_seed_of_the_quick_version_runs(name: str) -> None:
     experiment = EXPERIMENTS[name]
     result = run(experiment, quick=True, seeds=1)
@@ -48,7 +50,7 @@ def test_one_seed_of_the_quick_version_runs(name: str) -> None:
     assert all(verdict.measured for verdict in result.verdicts)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALONE)
 def test_a_row_depends_on_nothing_but_itself(name: str) -> None:
     experiment = EXPERIMENTS[name]
     rows = experiment.rows(quick=True, seeds=1)
@@ -62,4 +64,4 @@ def test_a_row_depends_on_nothing_but_itself(name: str) -> None:
 
 @pytest.mark.slow
 def test_all_quick_versions_make_pages(tmp_path: object) -> None:
-    assert main(["experiment", "pages", "--quick", "--out", str(tmp_path), "--rows", f"{tmp_path}/rows"]) == 0
+    assert main(["experiment", "pages", *ALONE, "--quick", "--out", str(tmp_path), "--rows", f"{tmp_path}/rows"]) == 0

@@ -12,6 +12,7 @@ import click
 
 from drover.cli.counting import counting
 from drover.cli.steps import step
+from drover.errors import DroverError
 
 if TYPE_CHECKING:
     from drover.experiments.run import Result, Runner
@@ -88,6 +89,9 @@ def run_one(
     from drover.experiments.run import run  # noqa: PLC0415 - as above
 
     chosen = find(name)
+    if chosen.engine and (on_spark or jobs > 1):
+        given = "--spark" if on_spark else f"--jobs {jobs}"
+        raise DroverError(f"{given} is given, but each row of {name} is a run on Spark by itself. Leave it out.")
     files.open_folder(out)  # before the work, not after it
     with _runner(jobs, master if on_spark else None) as runner, counting(chosen.name) as progress:
         result = run(chosen, quick=quick, seeds=seeds, runner=runner, progress=progress)

@@ -11,6 +11,7 @@ from typing import Final
 
 from drover.errors import DroverError, nearest, shorten
 from drover.experiments.b import courses, offline, plans, rounds, sensitivity, unpredictable
+from drover.experiments.engine import bursts, migration, traffic
 from drover.experiments.r import bounds, inputs, links, lower, sizes
 from drover.experiments.table import Experiment
 
@@ -18,7 +19,22 @@ TEXTS: Final[Mapping[str, str]] = {
     "B": "Correlation-based load distribution [Xing05]",
     "R": "Resilient operator distribution [Xing06]",
 }
-FAMILIES: Final = (plans, rounds, courses, sensitivity, unpredictable, offline, bounds, sizes, inputs, lower, links)
+FAMILIES: Final = (
+    plans,
+    rounds,
+    courses,
+    sensitivity,
+    unpredictable,
+    offline,
+    bounds,
+    sizes,
+    inputs,
+    lower,
+    links,
+    bursts,
+    migration,
+    traffic,
+)
 
 EXPERIMENTS: Final[Mapping[str, Experiment]] = {
     experiment.name: experiment for family in FAMILIES for experiment in family.EXPERIMENTS

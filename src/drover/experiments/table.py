@@ -107,6 +107,7 @@ class Experiment:
     claims: tuple[Claim, ...]
     panels: tuple[Panel, ...]
     timed: frozenset[str] = frozenset()  # columns that a clock gives: not the same the next time
+    engine: bool = False  # whether a row is a run on Spark, which needs the whole machine
 
     def rows(self, *, quick: bool = False, seeds: int | None = None) -> list[dict[str, Value]]:
         """Return what goes in."""

@@ -1,0 +1,1 @@
+"""Experiments on the real engine: a network on Spark, measured by the clock."""

@@ -1,0 +1,193 @@
+"""Fig. 1 [Xing05] on the real engine: two chains, bursts out of phase, two nodes; and a day of real rates."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import polars as pl
+from numpy.random import default_rng
+
+from drover.control.settings import Control, Mode
+from drover.experiments.engine.rows import bursts, busy_day
+from drover.experiments.summary import listed, mean, numbers_of, select
+from drover.experiments.table import Claim, Experiment, Finding, Grid, Panel, Row, unjudged
+from drover.network.generate import ChainParameters, chains, two_chains
+from drover.placement.plan import Plan, by_hash, units_of
+
+if TYPE_CHECKING:
+    from drover.network.model import Network
+    from drover.spark.rehearsal import Rehearsal
+
+RATE: Final = 500.0  # tuples per second of each of two chains that fill both nodes
+PLACES: Final = {"connected": (0, 0, 1, 1), "cut": (0, 1, 1, 0), "auto": (0, 0, 1, 1)}
+AUTO: Final = Control(mode=Mode.AUTO)
+FUNCTIONS, LENGTH = 24, 2  # streams of the day, operators of each
+DAY_RATE: Final = 400.0  # tuples per second in all
+WANTED: Final = 0.3  # share of the critical path that is to be saved
+
+COLUMNS: Final = {
+    "latency_mean": "seconds from when a row was due to the commit of its batch",
+    "latency_p95": "seconds that 95 % of the rows took at most",
+    "latency_max": "seconds that the slowest row took",
+    "batch_p50": "seconds of a batch, median",
+    "batch_p95": "seconds that 95 % of the batches took at most",
+    "batch_max": "seconds of the slowest batch",
+    "critical": "busy seconds of the busiest node, per second",
+    "busy": "busy seconds of all nodes, per second",
+    "moves": "units that the control loop has moved",
+    "behind": "1 if the run fell behind and was broken off",
+}
+
+
+def measured(found: Rehearsal, since: float) -> Row:
+    """Return the columns of a rehearsal, from a moment on."""
+    rest = found.since(since)
+    took = [sum(each["seconds"][part] for part in ("compute", "sinks", "commit")) for each in rest.batches] or [np.nan]
+    late = rest.latency if len(rest.latency) else np.array([np.nan])
+    seconds = float(rest.ended[-1] - rest.ended[0]) if len(rest.ended) > 1 else np.nan
+    return {
+        "latency_mean": float(late.mean()),
+        "latency_p95": float(np.quantile(late, 0.95)),
+        "latency_max": float(late.max()),
+        "batch_p50": float(np.median(took)),
+        "batch_p95": float(np.quantile(took, 0.95)),
+        "batch_max": float(np.max(took)),
+        "critical": float(rest.slowest[1:].sum() / seconds),
+        "busy": float(sum(sum(each["busy"]) for each in rest.batches[1:]) / seconds),
+        "moves": found.moves,
+        "behind": int(found.behind),
+    }
+
+
+def run_two(row: Row) -> Row:
+    """Run two chains on two nodes under bursts out of phase."""
+    from drover.spark.rehearsal import rehearse  # noqa: PLC0415 - Spark takes a second to import
+
+    network = two_chains(default_rng(0))
+    plan = Plan(1, 2, dict(zip(units_of(network), PLACES[str(row["plan"])], strict=True)))
+    rows = bursts(network, RATE * float(row["load"]), float(row["seconds"]), int(row["seed"]))
+    found = rehearse(network, rows, plan, control=AUTO if row["plan"] == "auto" else None)
+    return measured(found, float(row["from"]))
+
+
+def day_network() -> Network:
+    """Return chains of synthetic operators, one for each function of the day."""
+    return chains(default_rng(0), ChainParameters(chains=FUNCTIONS, length=LENGTH, selectivity=(1.0, 1.0)))
+
+
+def run_day(row: Row) -> Row:
+    """Run a day of real rates through 48 operators."""
+    from drover.spark.rehearsal import rehearse  # noqa: PLC0415 - as above
+
+    network = day_network()
+    rows = busy_day(network, DAY_RATE, float(row["seconds"]), int(row["seed"]))
+    control = AUTO if row["placement"] == "auto" else None
+    found = rehearse(network, rows, by_hash(network, int(row["nodes"])), control=control)
+    return measured(found, float(row["from"]))
+
+
+def cut_below(rows: pl.DataFrame) -> Finding:
+    """Find whether the cut plan is below the connected one at every load."""
+    loads = numbers_of(rows, "load")
+    connected, cut = (
+        [mean(rows, "latency_mean", plan=plan, load=load) for load in loads] for plan in ("connected", "cut")
+    )
+    words = f"mean latency at load {listed(loads)}: connected {listed(connected)} s; cut {listed(cut)} s"
+    return Finding(words, all(one > other for one, other in zip(connected, cut, strict=True)))
+
+
+def auto_finds(rows: pl.DataFrame) -> Finding:
+    """Find whether the loop comes as far as the cut plan on the critical path, from the connected one."""
+    loads = numbers_of(rows, "load")
+    found = {plan: [mean(rows, "critical", plan=plan, load=load) for load in loads] for plan in PLACES}
+    moves = [mean(rows, "moves", plan="auto", load=load) for load in loads]
+    words = (
+        f"busy seconds of the busier node per second at load {listed(loads)}: "
+        + "; ".join(f"{plan} {listed(values)}" for plan, values in found.items())
+        + f"; {listed(moves)} units moved"
+    )
+    half = [(one + other) / 2 for one, other in zip(found["connected"], found["cut"], strict=True)]
+    return Finding(words, all(auto <= least for auto, least in zip(found["auto"], half, strict=True)))
+
+
+def saved(column: str, least: float, nodes: int, rows: pl.DataFrame) -> Finding:
+    """Find what share of a column the loop saves against hash placement."""
+    part = select(rows, nodes=nodes)
+    if not len(part):
+        return unjudged(f"{nodes} nodes were not run")
+    before, after = (mean(part, column, placement=placement) for placement in ("hash", "auto"))
+    moves = mean(part, "moves", placement="auto")
+    less = 1 - after / before
+    words = f"{nodes} nodes: {column} {before:.3g} by hash, {after:.3g} by auto: {less:.0%} less, {moves:.0f} moves"
+    return Finding(words, less >= least)
+
+
+ABOUT_TWO: Final = """
+Two chains of two synthetic operators on two nodes, on Spark with one core for each node. Bursts of 5 s, the high rate
+twice the low one, one stream high while the other is low; Poisson arrivals, 1 ms of processor time for each tuple in
+each operator. *connected* has each chain on a node of its own, *cut* one operator of each chain on each node; *auto*
+begins connected and lets the control loop decide, with default settings. Spark's own work shares the two cores, so that
+loads are lower than in the simulator. Latency is from when a row was due to the commit of its batch.
+"""
+ABOUT_DAY: Final = f"""
+A day of calls of the {FUNCTIONS} busiest functions of a cloud (Azure Functions, 2019) passes in two minutes through
+{FUNCTIONS * LENGTH} synthetic operators, each stream with the rate of one function; {DAY_RATE:g} tuples per second on
+average, 1 ms of processor time each. *hash* places by a hash of the operator's name, as Spark does with keys; *auto*
+begins with the same plan and lets the control loop decide, with default settings. There are two cores: with four nodes,
+two share a core, and only processor time tells how long a node takes.
+"""
+
+EXPERIMENTS: Final = (
+    Experiment(
+        name="B-fig1-spark",
+        title="Connected and cut plan of two chains, on Spark",
+        about=ABOUT_TWO,
+        grids=(Grid({"load": (0.3, 0.5), "plan": tuple(PLACES)}, {"seconds": 60, "from": 28}),),
+        quick=(Grid({"load": (0.1,), "plan": tuple(PLACES)}, {"seconds": 5, "from": 1}),),
+        measure=run_two,
+        columns=COLUMNS,
+        claims=(
+            Claim(
+                "cut-below",
+                "The cut plan has much smaller latency than the connected one.",
+                cut_below,
+                "a batch costs a fixed time that no plan saves, and the low loads leave little to wait for.",
+            ),
+            Claim(
+                "auto-finds-it",
+                "Not in the text: the loop, begun with the connected plan, comes at least half way "
+                "to the cut plan on the critical path.",
+                auto_finds,
+            ),
+        ),
+        panels=tuple(Panel(x="load", y=y, line="plan", title=y, label=y) for y in ("latency_mean", "critical")),
+        timed=frozenset(COLUMNS),
+        engine=True,
+    ),
+    Experiment(
+        name="B-day-spark",
+        title="A day of real rates, by hash and by the control loop, on Spark",
+        about=ABOUT_DAY,
+        grids=(Grid({"nodes": (2, 4), "placement": ("hash", "auto")}, {"seconds": 120, "from": 30}),),
+        quick=(Grid({"nodes": (2,), "placement": ("hash", "auto")}, {"seconds": 6, "from": 1}),),
+        measure=run_day,
+        columns=COLUMNS,
+        claims=tuple(
+            Claim(
+                f"{column}-{nodes}-nodes",
+                f"Not in the text: the loop saves at least {least:.0%} of {what}.",
+                partial(saved, column, least, nodes),
+            )
+            for nodes in (4, 2)
+            for column, what, least in (
+                ("critical", "the time of the slowest node", WANTED),
+                ("latency_p95", "the 95th percentile of latency", 0.0),
+            )
+        ),
+        panels=tuple(Panel(x="nodes", y=y, line="placement", title=y, label=y) for y in ("critical", "latency_p95")),
+        timed=frozenset(COLUMNS),
+        engine=True,
+    ),
+)

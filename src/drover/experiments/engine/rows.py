@@ -1,0 +1,79 @@
+"""Rows for networks of synthetic operators, and the traces that they follow.
+
+Rule 1: rows are a function of parameters and a seed. Rule 2: traces are those that come with a clone.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.random import Generator, default_rng
+
+from drover.errors import DroverError
+from drover.load.arrays import Floats
+from drover.network.model import Network
+
+DATA: Final = Path(__file__).resolve().parents[4] / "examples" / "data"
+BEGIN: Final = 1_700_000_000  # seconds since 1970 of the first row
+TICK: Final = 0.01  # seconds in which a rate is constant
+
+
+def trace(name: str) -> Path:
+    """Return where a trace lies; it is part of a clone, not of the installed package."""
+    path = DATA / name
+    if not path.is_file():
+        raise DroverError(f"there is no {name} in {DATA}, but the experiment runs on it. Run it in a clone of drover.")
+    return path
+
+
+def arrivals(rates: Floats, step: float, rng: Generator) -> Floats:
+    """Return the times, in seconds, of Poisson arrivals at rates, (steps,) per second, that hold for `step` seconds."""
+    counts = rng.poisson(rates * step)
+    starts = np.repeat(np.arange(len(rates)) * step, counts)
+    return np.sort(starts + rng.uniform(0, step, len(starts)))
+
+
+def rows_of(network: Network, times: dict[str, Floats]) -> pl.DataFrame:
+    """Return rows of synthetic sources, (ts, value, stream), at these seconds."""
+    parts = [
+        pl.DataFrame({"ts": ((BEGIN + times[source.name]) * 1e6).astype(np.int64)}).select(
+            pl.col("ts").cast(pl.Datetime("us", "UTC")),
+            pl.int_range(pl.len(), dtype=pl.Int64).alias("value"),
+            pl.lit(source.name).alias("stream"),
+        )
+        for source in network.sources
+    ]
+    return pl.concat(parts).sort("ts", "stream", "value")
+
+
+def bursts(network: Network, rate: float, seconds: float, seed: int) -> pl.DataFrame:
+    """Return rows in bursts of 5 s, the high rate twice the low one, every second stream when the others are low."""
+    rng, ticks = default_rng(seed), np.arange(0, seconds, TICK)
+    times = {}
+    for k, source in enumerate(network.sources):
+        high = (ticks + 5.0 * (k % 2)) % 10 < 5
+        times[source.name] = arrivals(rate * np.where(high, 4 / 3, 2 / 3), TICK, rng)
+    return rows_of(network, times)
+
+
+@cache
+def day() -> pl.DataFrame:
+    """Return calls per minute of the busy functions of a cloud over a day: a column for each."""
+    return pl.read_csv(trace("rates-azure-functions-day.csv.gz"))
+
+
+def busy_day(network: Network, rate: float, seconds: float, seed: int) -> pl.DataFrame:
+    """Return rows that follow the functions of a day that passes in so many seconds, `rate` in all on average."""
+    calls = day().to_numpy().astype(np.float64).T  # (functions, minutes)
+    step = seconds / calls.shape[1]
+    chosen = calls[: len(network.sources)]
+    scaled = chosen * (rate / chosen.sum(axis=0).mean())
+    rng = default_rng(seed)
+    return rows_of(
+        network,
+        {source.name: arrivals(scaled[k], step, rng) for k, source in enumerate(network.sources)},
+    )
