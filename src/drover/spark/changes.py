@@ -42,6 +42,12 @@ def check_network(fs: FileSystem, root: str, network: Network, *, begun: bool) -
     write_whole(fs, path, [data])
 
 
+def noted_network(fs: FileSystem, root: str) -> Network | None:
+    """Return the network that a checkpoint was last run with, or None if it is no checkpoint of a run."""
+    path = join(root, NETWORK)
+    return loads(_unsealed(path, read_whole(fs, path))) if exists(fs, path) else None
+
+
 def _sealed(text: str) -> bytes:
     return f"{text}# checksum {hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}\n".encode()
 

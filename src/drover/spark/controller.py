@@ -17,20 +17,22 @@ from typing import Any, Final
 
 from drover.control import history
 from drover.control.explain import Explanation, explain
-from drover.control.history import CHUNK, Saved
+from drover.control.history import Saved
 from drover.control.loop import approve, step
+from drover.control.offer import Offer, by_hand, changed, find, offer
 from drover.control.record import Kind, Proposal, Record
-from drover.control.settings import Control, Mode
+from drover.control.settings import Control, Mode, described
 from drover.control.state import State
 from drover.control.view import World
 from drover.errors import DroverError, StateError
 from drover.flow.state.storage import open_root
 from drover.network.model import Network
-from drover.placement.plan import Plan, apply
+from drover.placement.plan import Plan
 from drover.spark.periods import Collected, Figures, Ledger
 from drover.spark.planner import Planner
 
 KEPT: Final = 600  # records in memory
+OFFERED: Final = 20  # proposals that somebody was shown and may still apply
 log = logging.getLogger(__name__)
 
 
@@ -46,6 +48,7 @@ class Status:
     last: Record | None
     waiting: Proposal | None
     failure: str | None
+    approved: Proposal | None = None  # carried out when the run starts again; None while it runs
 
 
 class Controller:
@@ -63,27 +66,59 @@ class Controller:
         self._turn = threading.RLock()  # held while state is read or changed
         self._state, self._drained = State(), frozenset[int]()
         self._most_slots = 0
+        self._approved: Proposal | None = None
+        self._offered: dict[str, Proposal] = {}
         self._records: deque[Record] = deque(maxlen=KEPT)
         self._failure: str | None = None
+        self._over = False  # the checkpoint may be somebody else's
         self._thread = threading.Thread(target=self._work, name="drover control", daemon=True)
 
-    def start(self) -> None:
-        """Go on where the last run on this checkpoint ended, and begin to take in batches."""
+    def recover(self) -> None:
+        """Take in what the last run on this checkpoint left; nothing is carried out or written."""
         fs, path = open_root(self._planner.root)
         try:
             saved = history.load(fs, path)
             self._records.extend(history.read(fs, path, KEPT))
-            self._state, self._drained = saved.state, saved.drained
+            self._state, self._drained, self._approved = saved.state, saved.drained, saved.approved
         except StateError as error:
             log.warning("the control loop starts from nothing, because its files are damaged: %s", error)
+
+    def start(self) -> None:
+        """Go on where the last run on this checkpoint ended, and begin to take in batches."""
+        self.recover()
         self._most_slots = self._slots() if self._slots else 0
+        approved, self._approved = self._approved, None
+        if approved is not None:
+            try:
+                self._fulfil(approved)
+            except Exception as error:  # noqa: BLE001 - as in `_work`
+                self._fail(error)
         self._thread.start()
+
+    def _fulfil(self, proposal: Proposal) -> None:
+        """Carry out what somebody approved while the run was stopped, or say why not."""
+        self._state = replace(self._state, waiting=proposal)
+        try:
+            self.approve(proposal.id)
+        except DroverError as error:
+            last = self._records[-1] if self._records else None
+            loads = () if last is None else last.loads
+            self._settle(
+                replace(self._state, waiting=None),
+                Record(self._state.period, Kind.REFUSED, str(error), loads, self._planner.plan.number, proposal),
+            )
 
     def close(self) -> None:
         """Take in what is left, and end; a second time does nothing."""
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._inbox.put(None)
             self._thread.join()
+        with self._turn:
+            self._over = True
+
+    def _demand_open(self) -> None:
+        if self._over:
+            raise DroverError("the run has ended. Start again on the same checkpoint.")
 
     def __call__(self, figures: Figures) -> None:
         """Take in a batch: called in the batch's thread, so only the time is noted."""
@@ -98,12 +133,15 @@ class Controller:
             try:
                 if self._failure is None:
                     self._take(*item)
-            except Exception as error:  # a loop that is broken must not break the run
-                self._failure = f"{type(error).__name__}: {error}"
-                log.exception("the control loop has failed and decides no more; the run goes on")
+            except Exception as error:  # noqa: BLE001 - a loop that is broken must not break the run
+                self._fail(error)
             finally:
                 self._inbox.task_done()
         self._inbox.task_done()
+
+    def _fail(self, error: Exception) -> None:
+        self._failure = f"{type(error).__name__}: {error}"
+        log.error("the control loop has failed and decides no more; the run goes on", exc_info=error)
 
     def _take(self, now: float, figures: Figures) -> None:
         collected = self._ledger.take(now, figures, self.settings.period)
@@ -123,15 +161,17 @@ class Controller:
     def _settle(self, state: State, record: Record) -> None:
         if record.kind is Kind.MOVED and record.proposal is not None:
             record = self._carry_out(record, record.proposal)
+            if record.kind is not Kind.MOVED:  # so nobody has to rest
+                state = replace(state, moved=self._state.moved)
         self._state = state
         self._records.append(record)
         fs, path = open_root(self._planner.root)
-        history.write(fs, path, list(self._records)[-CHUNK:])
+        history.write(fs, path, list(self._records))
         self._save()
 
     def _carry_out(self, record: Record, proposal: Proposal) -> Record:
         try:
-            self._planner.replan(lambda plan: apply(plan, proposal.moves))
+            self._planner.replan(lambda plan: changed(plan, proposal))
         except DroverError as error:  # somebody was quicker
             return replace(record, kind=Kind.REFUSED, reason=str(error))
         self._ledger.expect(self._planner.plan.number, proposal.bytes)
@@ -139,7 +179,11 @@ class Controller:
 
     def _save(self) -> None:
         fs, path = open_root(self._planner.root)
-        history.save(fs, path, Saved(self._state, self._drained, self._network.name, str(self.settings.mode)))
+        settings = described(self.settings)
+        saved = Saved(
+            self._state, self._drained, self._network.name, str(self.settings.mode), settings, self._approved
+        )  # fmt: skip
+        history.save(fs, path, saved)
 
     def _world(self) -> World:
         plan = self._planner.plan
@@ -163,6 +207,7 @@ class Controller:
             return Status(
                 self._network.name, self.settings.mode, self._state.period, self._planner.plan,
                 tuple(sorted(self._drained)), last, self._state.waiting, self._failure,
+                self._approved,
             )  # fmt: skip
 
     @property
@@ -176,15 +221,48 @@ class Controller:
         with self._turn:
             return explain(unit, self._state, self._world(), self.settings, list(self._records))
 
-    def approve(self, proposal: str) -> Record:
-        """Carry out the proposal that waits; DroverError if it is another, or if the world has changed."""
+    def proposal(self) -> Offer:
+        """Return the proposal that waits, or one worked out now, which `approve` takes, too; nothing else changes."""
         with self._turn:
-            state, record = approve(self._state, self._world(), self.settings, proposal)
-            self._settle(state, record)
-            done = self._records[-1]
+            state, world, settings, records = self._state, self._world(), self.settings, list(self._records)
+        found = offer(state, world, settings, records)  # may take long, and the loop must not wait
+        if found.proposal is not None and not found.waits:
+            with self._turn:
+                self._offered[found.proposal.id] = found.proposal
+                for old in list(self._offered)[:-OFFERED]:
+                    del self._offered[old]
+        return found
+
+    def approve(self, name: str) -> Record:
+        """Carry out a proposal exactly as it was shown; DroverError if it is not known, or if the world has changed."""
+        with self._turn:
+            self._demand_open()
+            found = find(name, self._offered, self._state, self._world(), self.settings)
+            return self._apply(replace(found, reason=f"applied by hand: {found.reason}"))
+
+    def _apply(self, proposal: Proposal) -> Record:
+        asked = replace(self._state, waiting=proposal)
+        self._settle(*approve(asked, self._world(), self.settings, proposal.id))
+        done = self._records[-1]
         if done.kind is not Kind.MOVED:
-            raise DroverError(f"proposal {proposal} is not applied: {done.reason}.")
+            raise DroverError(f"proposal {proposal.id} is not applied: {done.reason}.")
         return done
+
+    def move(self, unit: str, node: int) -> Plan:
+        """Move a unit to a node, with its state, from the next batch on; it then rests like one that the loop moved."""
+        with self._turn:
+            self._demand_open()
+            if self._state.window.periods and self._planner.plan.node_of.get(unit) != node:
+                self._apply(by_hand(unit, node, self._state, self._world(), self.settings))
+                return self._planner.plan
+        return self._planner.replan(lambda plan: plan.move(unit, node))
+
+    def defer(self, name: str) -> Proposal:
+        """Have a proposal carried out when the run starts again: of a run that is stopped."""
+        with self._turn:
+            self._approved = find(name, self._offered, self._state, self._world(), self.settings)
+            self._save()
+            return self._approved
 
     def drain(self, node: int, *, empty: bool = True) -> None:
         """Empty a node from the next period on and keep it empty, or (`empty` False) use it again."""
@@ -192,6 +270,7 @@ class Controller:
         if not 0 <= node < nodes:
             raise DroverError(f"node is {node}, but the nodes are 0 to {nodes - 1}. Name one of them.")
         with self._turn:
+            self._demand_open()
             wanted = self._drained | {node} if empty else self._drained - {node}
             if len([each for each in wanted if each < nodes]) == nodes:
                 raise DroverError(f"node {node} is the last that may be used. Use another one again first.")
@@ -201,6 +280,7 @@ class Controller:
     def change(self, **settings: Any) -> Control:  # Any: the fields of Control
         """Change settings of the running loop, such as the mode."""
         with self._turn:
+            self._demand_open()
             self.settings = replace(self.settings, **settings)
             self._save()
             return self.settings
