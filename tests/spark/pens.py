@@ -24,7 +24,7 @@ from drover.spark.endpoint import Endpoint
 from drover.spark.planner import Planner
 from drover.spark.whereabouts import Whereabouts
 
-UNEVEN = {"a": 0.4, "b": 0.3, "c": 0.05, "d": 0.05}  # busy seconds per second of each filter
+UNEVEN = {"a": 0.4, "b": 0.25, "c": 0.05, "d": 0.05}  # busy seconds per second of each filter
 SIZES = {"a": 4_000, "b": 3_000, "c": 2_000, "d": 1_000}  # bytes of state that they are said to have
 SETTINGS = Control(mode=Mode.PROPOSE, warm_up=3, window=4, trial=0)
 START = Plan(1, 2, {"a": 0, "b": 0, "c": 1, "d": 1})

@@ -168,7 +168,7 @@ def test_what_is_shown_is_what_is_applied(pen: Pen) -> None:
     assert (applied["plan"], pen.places) == (2, wanted)
     assert applied["record"]["proposal"]["moves"] == shown["proposal"]["moves"]
     assert ask(pen.path, "history", last=1)["records"][0]["kind"] == "moved"
-    with pytest.raises(DroverError, match="there is no proposal"):
+    with pytest.raises(DroverError, match="p3 was carried out in period 4: applied by hand"):
         ask(pen.path, "apply", id=shown["proposal"]["id"])
 
 

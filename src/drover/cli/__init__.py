@@ -15,15 +15,17 @@ from typing import Final
 
 import click
 
+from drover.cli.asking import explain, history, status
 from drover.cli.check import check
 from drover.cli.demo import demo
 from drover.cli.headroom import headroom
 from drover.cli.plan import plan
 from drover.cli.run import run
 from drover.cli.show import show
+from drover.cli.telling import apply, drain, mode, move
 from drover.errors import DroverError, FaultsError, visible
 
-COMMANDS: Final = (demo, run, check, show, plan, headroom)
+COMMANDS: Final = (demo, run, check, show, plan, headroom, status, history, explain, apply, drain, mode, move)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -64,10 +64,16 @@ def hindrance(proposal: Proposal, state: State, world: World, settings: Control)
     return None
 
 
-def find(name: str, offered: Mapping[str, Proposal], state: State, world: World, settings: Control) -> Proposal:
+def find(
+    name: str, offered: Mapping[str, Proposal], state: State, world: World, settings: Control, records: Sequence[Record]
+) -> Proposal:
     """Return the proposal of that name, waiting or offered; DroverError if there is none or the world has changed."""
     known = {**offered} if state.waiting is None else {**offered, state.waiting.id: state.waiting}
     if name not in known:
+        ends = (each for each in reversed(records) if each.proposal is not None and each.proposal.id == name)
+        if (end := next(ends, None)) is not None and end.kind in (Kind.MOVED, Kind.REFUSED):
+            what = "carried out" if end.kind is Kind.MOVED else "refused"
+            raise DroverError(f"proposal {name} was {what} in period {end.period}: {end.reason}. {AGAIN}")
         names = ", ".join(known) or "none"
         raise DroverError(f"there is no proposal {name!r}. {nearest(name, known)}Known: {names}. {AGAIN}")
     if (why := hindrance(known[name], state, world, settings)) is not None:

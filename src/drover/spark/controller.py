@@ -237,8 +237,11 @@ class Controller:
         """Carry out a proposal exactly as it was shown; DroverError if it is not known, or if the world has changed."""
         with self._turn:
             self._demand_open()
-            found = find(name, self._offered, self._state, self._world(), self.settings)
+            found = self._named(name)
             return self._apply(replace(found, reason=f"applied by hand: {found.reason}"))
+
+    def _named(self, name: str) -> Proposal:
+        return find(name, self._offered, self._state, self._world(), self.settings, list(self._records))
 
     def _apply(self, proposal: Proposal) -> Record:
         asked = replace(self._state, waiting=proposal)
@@ -260,7 +263,7 @@ class Controller:
     def defer(self, name: str) -> Proposal:
         """Have a proposal carried out when the run starts again: of a run that is stopped."""
         with self._turn:
-            self._approved = find(name, self._offered, self._state, self._world(), self.settings)
+            self._approved = self._named(name)
             self._save()
             return self._approved
 
