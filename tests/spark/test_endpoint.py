@@ -11,14 +11,20 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 
+import polars as pl
 import pytest
 
+from drover.cli import main
 from drover.control import history
 from drover.control.settings import Control, Mode
 from drover.errors import DroverError
 from drover.spark import caller, endpoint, routes, whereabouts
 from drover.spark.caller import ask
+from tests.flow.harness import Batch
+from tests.flow.oracle import assert_same_rows
+from tests.spark.conftest import Worlds
 from tests.spark.pens import SETTINGS, START, Pen
+from tests.spark.runs import chaos_network
 
 
 @pytest.fixture
@@ -235,3 +241,42 @@ def test_a_run_that_has_ended_is_not_changed(tmp_path: Path) -> None:
     ):
         with pytest.raises(DroverError, match="the run has ended"):
             change()
+
+
+def test_a_real_run_is_asked_and_told_by_commands(
+    worlds: Worlds, ordered: list[Batch], expected: dict[str, pl.DataFrame], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run that proposes; a node is drained, the proposal is shown and applied, and no row is lost."""
+    world = worlds(chaos_network())
+    world.add(ordered[:3])
+    path = str(world.checkpoint)
+    handle = world.start(trigger={"processingTime": "0 seconds"}, control={"mode": "propose", "period": 0.0})
+    handle.processAllAvailable()
+    handle.control.settle()
+
+    def told(*words: str) -> dict[str, Any]:
+        assert main([*words, "--json"]) == 0
+        answer: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return answer
+
+    status = told("status", path)
+    assert (status["live"], status["network"], status["plan"]["nodes"]) == (True, "chaos", 2)
+    assert len(told("history", path)["records"]) >= 3
+    assert told("explain", "windows", "--from", path)["node"] == handle.plan.node_of["windows"]
+    units = told("drain", "1", "--from", path)["units"]
+    shown = told("plan", "--from", path)["proposal"]
+    assert [move["unit"] for move in shown["moves"]] == units
+    assert handle.proposal.proposal is not None
+    assert handle.proposal.proposal.id == shown["id"]
+    told("apply", shown["id"], "--from", path)
+    assert set(handle.plan.node_of.values()) == {0}
+    world.add(ordered[3:])
+    handle.processAllAvailable()
+    assert {entry["plan"] for entry in handle.recentProgress} == {1, 2}
+    handle.stop()
+    for stream, rows in expected.items():
+        if stream in world.network.outputs:
+            assert_same_rows(world.output(stream), rows)
+    status = told("status", path)
+    assert (status["running"], status["drained"], status["plan"]["number"]) == (False, [1], 2)
+    assert not (world.checkpoint / "control" / "endpoint.json").exists()

@@ -88,15 +88,16 @@ def changed(plan: Plan, proposal: Proposal) -> Plan:
     return apply(plan, proposal.moves)
 
 
-def by_hand(unit: str, node: int, state: State, world: World, settings: Control) -> Proposal:
-    """Return the proposal to move one unit, as somebody wishes, whatever the judge would say; DroverError if it cannot.
-
-    A window must have been measured.
-    """
-    plan = world.plan
-    plan.move(unit, node)  # refuses what is not there
+def demand_move(unit: str, node: int, world: World) -> None:
+    """Refuse to move a unit that is not there, or to where it cannot be."""
+    world.plan.move(unit, node)
     if node in world.closed:
         raise DroverError(f"node {node} is lost or is being emptied, so {unit} cannot go there. Choose another node.")
+
+
+def by_hand(unit: str, node: int, state: State, world: World, settings: Control) -> Proposal:
+    """Return the proposal to move one unit, as somebody wishes, whatever the judge would say; periods are needed."""
+    plan = world.plan
     problem = (view := look(state, world, settings)).problem
     j = problem.units.index(unit)
     places = problem.current.copy()

@@ -12,43 +12,30 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from drover.control import history
 from drover.control.explain import Explanation, explain
 from drover.control.history import Saved
 from drover.control.loop import approve, step
-from drover.control.offer import Offer, by_hand, changed, find, offer
+from drover.control.offer import Offer, by_hand, changed, demand_move, find, offer
 from drover.control.record import Kind, Proposal, Record
-from drover.control.settings import Control, Mode, described
+from drover.control.settings import Control, described
 from drover.control.state import State
 from drover.control.view import World
 from drover.errors import DroverError, StateError
 from drover.flow.state.storage import open_root
 from drover.network.model import Network
 from drover.placement.plan import Plan
+from drover.spark.closed import closed_nodes
 from drover.spark.periods import Collected, Figures, Ledger
 from drover.spark.planner import Planner
+from drover.spark.status import Status
 
 KEPT: Final = 600  # records in memory
 OFFERED: Final = 20  # proposals that somebody was shown and may still apply
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """What the loop knows at a moment."""
-
-    network: str
-    mode: Mode
-    period: int
-    plan: Plan
-    drained: tuple[int, ...]
-    last: Record | None
-    waiting: Proposal | None
-    failure: str | None
-    approved: Proposal | None = None  # carried out when the run starts again; None while it runs
 
 
 class Controller:
@@ -146,17 +133,23 @@ class Controller:
     def _take(self, now: float, figures: Figures) -> None:
         collected = self._ledger.take(now, figures, self.settings.period)
         if collected is not None:
-            with self._turn:
-                self._decide(collected)
+            self._decide(collected)
 
     def _decide(self, collected: Collected) -> None:
-        """Run one step of the loop, carry out what it says, and write it down."""
-        state = self._state
-        state = replace(state, window=state.window.push(state.period + 1, *collected.period))
-        for seconds, size in collected.moved:
-            state = state.learn(seconds, size)
-        state, record = step(state, self._world(), self.settings)
-        self._settle(state, replace(record, figures=collected.figures))
+        """Run one step of the loop, carry out what it says, and write it down.
+
+        The first step compiles its policies, which may take half a minute, and nobody who asks or moves something has
+        to wait for that; if somebody was quicker, the step is made again.
+        """
+        with self._turn:
+            before = self._state, self._world(), self.settings
+        decided = step(collected.after(before[0]), *before[1:])
+        with self._turn:
+            now = self._state, self._world(), self.settings
+            if now[0] is not before[0] or now[1:] != before[1:]:
+                decided = step(collected.after(now[0]), *now[1:])
+            state, record = decided
+            self._settle(state, replace(record, figures=collected.figures))
 
     def _settle(self, state: State, record: Record) -> None:
         if record.kind is Kind.MOVED and record.proposal is not None:
@@ -191,13 +184,11 @@ class Controller:
 
     def _closed(self, nodes: int) -> frozenset[int]:
         """Return the nodes that may not be used: those to be emptied, and as many as Spark has lost slots for."""
-        closed = {node for node in self._drained if node < nodes}
-        if self._slots is not None and self._most_slots:
-            now = self._slots()
-            self._most_slots = max(self._most_slots, now)
-            left = max(1, -(-nodes * now // self._most_slots))
-            closed |= set(range(left, nodes))
-        return frozenset(closed if len(closed) < nodes else closed - {0})
+        if self._slots is None or not self._most_slots:
+            return closed_nodes(nodes, self._drained)
+        now = self._slots()
+        self._most_slots = max(self._most_slots, now)
+        return closed_nodes(nodes, self._drained, now, self._most_slots)
 
     @property
     def status(self) -> Status:
@@ -255,9 +246,15 @@ class Controller:
         """Move a unit to a node, with its state, from the next batch on; it then rests like one that the loop moved."""
         with self._turn:
             self._demand_open()
-            if self._state.window.periods and self._planner.plan.node_of.get(unit) != node:
-                self._apply(by_hand(unit, node, self._state, self._world(), self.settings))
-                return self._planner.plan
+            world = self._world()
+            demand_move(unit, node, world)
+            if self._state.window.periods and world.plan.node_of[unit] != node:
+                try:
+                    self._apply(by_hand(unit, node, self._state, world, self.settings))
+                except DroverError as error:
+                    log.warning("the move of %s is made, but not written down: %s", unit, error)
+                else:
+                    return self._planner.plan
         return self._planner.replan(lambda plan: plan.move(unit, node))
 
     def defer(self, name: str) -> Proposal:
