@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from drover.control.history import CHUNK
 from drover.control.settings import Control, Mode
 from drover.errors import DroverError
 from drover.flow.planlog import Entry, read_plan, write_plan
 from drover.flow.state.lock import holder
 from drover.flow.state.storage import open_root
 from drover.placement.plan import Plan
+from drover.spark import controller
 from drover.spark.caller import ask
 from drover.spark.changes import check_network
 from tests.spark.pens import START, Pen, four_filters, stopped
@@ -168,3 +170,13 @@ def test_who_asks_keeps_nobody_out(tmp_path: Path) -> None:
     found = read_plan(fs, root, 0)
     assert found is not None
     assert found.plan == START
+
+
+def test_what_is_not_in_memory_any_more_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(controller, "KEPT", CHUNK)  # fewer would not do: a file is written from what is in memory
+    with Pen(tmp_path, OBSERVING) as pen:
+        pen.feed(CHUNK + 10)
+        assert len(pen.controller.records) == CHUNK
+        for last in (1, CHUNK, CHUNK + 1, 9 * CHUNK):
+            periods = [record["period"] for record in ask(pen.path, "history", last=last)["records"]]
+            assert periods == list(range(1, CHUNK + 11))[-last:]

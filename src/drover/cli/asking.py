@@ -83,7 +83,7 @@ def history(checkpoint: str, last: int, as_json: bool) -> None:
 
     A decision is: watched, steady (nothing is worth a move), on trial (a plan has to keep its promise first), proposed
     (a plan waits to be applied), moved, or refused. `fullest` is the load of the fullest node over its capacity,
-    `batch` the mean time of a batch. Of a run that works, the last 600 decisions can be had.
+    `batch` the mean time of a batch. The last 6,000 periods are kept.
     """
     answer = ask(checkpoint, "history", last=last)
     tell(answer, _history_lines(answer), as_json)

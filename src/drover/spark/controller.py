@@ -207,6 +207,13 @@ class Controller:
         with self._turn:
             return list(self._records)
 
+    def past(self, last: int) -> list[Record]:
+        """Return the last so many decisions, oldest first; those before the ones in memory from the checkpoint."""
+        recent = self.records
+        if last <= len(recent):
+            return recent[len(recent) - last :]
+        return history.read(*open_root(self._planner.root), last)
+
     def explain(self, unit: str) -> Explanation:
         """Return why a unit is where it is."""
         with self._turn:

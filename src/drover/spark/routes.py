@@ -67,10 +67,8 @@ def _status(controller: Controller, _fields: Fields) -> Answer:
 
 
 def _history(controller: Controller, fields: Fields) -> Answer:
-    last = fields.get("last", 20)
-    records = controller.records
-    shown = records[len(records) - last :] if last < len(records) else records
-    return {"network": controller.status.network, "records": [to_json(record) for record in shown]}
+    records = controller.past(fields.get("last", 20))
+    return {"network": controller.status.network, "records": [to_json(record) for record in records]}
 
 
 def _explain(controller: Controller, fields: Fields) -> Answer:
