@@ -8,6 +8,7 @@ import stat
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, cast
 
@@ -128,23 +129,32 @@ def test_a_slow_caller_is_hung_up_on_and_holds_up_nobody(pen: Pen) -> None:
         assert b"flock" not in b"".join(iter(lambda: slow.recv(1000), b""))
 
 
-def test_closing_does_not_wait_for_who_says_nothing(tmp_path: Path) -> None:
-    with Pen(tmp_path) as pen:
-        pen.endpoint.close()
-        patient = endpoint.Endpoint(pen.controller, tmp_path, patience=600.0)
-        where = patient.start()
-        with socket.create_connection(("127.0.0.1", where.port), 10):
-            while patient._server is None or not patient._server._reading:
-                time.sleep(0.001)
-            patient.close()
+@pytest.fixture
+def patient(pen: Pen) -> Iterator[tuple[endpoint.Endpoint, int]]:
+    """An endpoint that hangs up on nobody for being slow, and its port."""
+    pen.endpoint.close()
+    made = endpoint.Endpoint(pen.controller, pen.folder, patience=600.0)
+    yield made, made.start().port
+    made.close()
 
 
-def test_too_many_at_once_are_hung_up_on(tmp_path: Path) -> None:
-    with Pen(tmp_path) as pen:
-        lines = [socket.create_connection(("127.0.0.1", pen.where.port), 10) for _ in range(endpoint.AT_ONCE + 1)]
+def test_closing_does_not_wait_for_who_says_nothing(patient: tuple[endpoint.Endpoint, int]) -> None:
+    made, port = patient
+    with socket.create_connection(("127.0.0.1", port), 10) as silent:
+        while made._server is None or not made._server._reading:
+            time.sleep(0.001)
+        made.close()
+        assert silent.recv(10) == b""
+
+
+def test_too_many_at_once_are_hung_up_on(patient: tuple[endpoint.Endpoint, int]) -> None:
+    made, port = patient
+    with ExitStack() as stack:
+        lines = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), 10)) for _ in range(endpoint.AT_ONCE + 1)
+        ]
         assert lines[-1].recv(10) == b""
-        for line in lines:
-            line.close()
+        made.close()
 
 
 def test_many_ask_and_tell_at_once(pen: Pen) -> None:

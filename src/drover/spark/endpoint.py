@@ -79,11 +79,14 @@ class _Server(ThreadingMixIn, TCPServer):
 
     allow_reuse_address = False
     daemon_threads = False  # so that closing waits for them
+    request_queue_size = 2 * AT_ONCE  # who does not find room there calls again a second later
 
     def __init__(self, controller: Controller, token: str, patience: float) -> None:
         self.controller, self.token, self.patience = controller, token, patience
         self._free = threading.Semaphore(AT_ONCE)
         self._reading: set[socket.socket] = set()
+        self._turn = threading.Lock()  # held while that is read or changed
+        self._closing = False
         super().__init__((HOST, 0), _Handler)
         self.port = int(self.server_address[1])
 
@@ -104,7 +107,10 @@ class _Server(ThreadingMixIn, TCPServer):
 
     def read_soon(self, line: socket.socket) -> threading.Timer:
         """Hang up on a caller whose request is not there in time; cancel it when it is."""
-        self._reading.add(line)
+        with self._turn:
+            self._reading.add(line)
+            if self._closing:
+                _cut(line)
         timer = threading.Timer(self.patience, _cut, (line,))
         timer.daemon = True
         timer.start()
@@ -113,12 +119,15 @@ class _Server(ThreadingMixIn, TCPServer):
     def read_done(self, line: socket.socket, timer: threading.Timer) -> None:
         """Note that a request is there, or never will be."""
         timer.cancel()
-        self._reading.discard(line)
+        with self._turn:
+            self._reading.discard(line)
 
     def hang_up(self) -> None:
-        """Hang up on all whose requests are not there yet."""
-        for line in list(self._reading):
-            _cut(line)
+        """Hang up on all whose requests are not there yet, from now on at once."""
+        with self._turn:
+            self._closing = True
+            for line in self._reading:
+                _cut(line)
 
 
 def _cut(line: socket.socket) -> None:
