@@ -60,6 +60,23 @@ def test_what_is_approved_is_carried_out_at_the_next_start(tmp_path: Path, setti
         assert sum(record.kind == "moved" for record in pen.controller.records) == 1
 
 
+def test_what_is_approved_is_not_lost_with_a_run_that_ends_at_once(tmp_path: Path) -> None:
+    pen = stopped(tmp_path)
+    shown = ask(pen.path, "proposal")
+    ask(pen.path, "apply", id=shown["proposal"]["id"])
+    with pen:  # ends before its first batch
+        assert pen.places == wanted(shown)
+    with pen:
+        assert pen.places == wanted(shown)
+        pen.write_down()  # ends in its first period
+    with pen:
+        assert pen.places == wanted(shown)
+        assert pen.controller.status.plan.number == 2
+        pen.feed(1)
+    assert ask(pen.path, "status")["approved"] is None
+    assert "refused" not in [record["kind"] for record in ask(pen.path, "history")["records"]]
+
+
 def test_what_is_approved_is_refused_if_the_world_has_changed(tmp_path: Path) -> None:
     pen = stopped(tmp_path)
     ask(pen.path, "apply", id=ask(pen.path, "proposal")["proposal"]["id"])

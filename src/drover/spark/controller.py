@@ -74,26 +74,29 @@ class Controller:
         """Go on where the last run on this checkpoint ended, and begin to take in batches."""
         self.recover()
         self._most_slots = self._slots() if self._slots else 0
-        approved, self._approved = self._approved, None
-        if approved is not None:
+        if self._approved is not None:
             try:
-                self._fulfil(approved)
+                self._fulfil(self._approved)
             except Exception as error:  # noqa: BLE001 - as in `_work`
                 self._fail(error)
         self._thread.start()
 
     def _fulfil(self, proposal: Proposal) -> None:
-        """Carry out what somebody approved while the run was stopped, or say why not."""
+        """Carry out what somebody approved while the run was stopped, or say why not.
+
+        It stays approved until a period has passed: a run may end before its first batch, and its plan with it.
+        """
+        plan = self._planner.plan
+        if plan.number > proposal.base and all(plan.node_of.get(each.unit) == each.target for each in proposal.moves):
+            return  # a run that ended in its first period has done it
         self._state = replace(self._state, waiting=proposal)
         try:
             self.approve(proposal.id)
         except DroverError as error:
-            last = self._records[-1] if self._records else None
-            loads = () if last is None else last.loads
-            self._settle(
-                replace(self._state, waiting=None),
-                Record(self._state.period, Kind.REFUSED, str(error), loads, self._planner.plan.number, proposal),
-            )
+            self._approved = None
+            loads = self._records[-1].loads if self._records else ()
+            record = Record(self._state.period, Kind.REFUSED, str(error), loads, plan.number, proposal)
+            self._settle(replace(self._state, waiting=None), record)
 
     def close(self) -> None:
         """Take in what is left, and end; a second time does nothing."""
@@ -148,6 +151,7 @@ class Controller:
             now = self._state, self._world(), self.settings
             if now[0] is not before[0] or now[1:] != before[1:]:
                 decided = step(collected.after(now[0]), *now[1:])
+            self._approved = None
             state, record = decided
             self._settle(state, replace(record, figures=collected.figures))
 
@@ -198,7 +202,7 @@ class Controller:
             return Status(
                 self._network.name, self.settings.mode, self._state.period, self._planner.plan,
                 tuple(sorted(self._drained)), last, self._state.waiting, self._failure,
-                self._approved,
+                self._approved if self._thread.ident is None else None,
             )  # fmt: skip
 
     @property
