@@ -15,6 +15,7 @@ from typing import Final
 
 import click
 
+from drover.cli.asking import explain, history, status
 from drover.cli.check import check
 from drover.cli.demo import demo
 from drover.cli.experiment import experiment
@@ -24,9 +25,11 @@ from drover.cli.report import report
 from drover.cli.run import run
 from drover.cli.show import show
 from drover.cli.simulate import simulate
+from drover.cli.telling import apply, drain, mode, move
 from drover.errors import DroverError, FaultsError, visible
 
-COMMANDS: Final = (demo, run, check, show, plan, headroom, simulate, experiment, report)
+RUNNING: Final = (status, history, explain, apply, drain, mode, move, report)
+COMMANDS: Final = (demo, run, check, show, plan, headroom, simulate, experiment, *RUNNING)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

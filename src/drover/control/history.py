@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from pyarrow.fs import FileSystem
 
 from drover.control import record as records
 from drover.control import state as states
-from drover.control.record import Record
+from drover.control.record import Proposal, Record, proposal_of
 from drover.control.state import State
 from drover.errors import StateError
 from drover.flow.state.documents import FORMAT, seal, unseal
@@ -35,7 +35,10 @@ class Saved:
     drained: frozenset[int] = frozenset()  # nodes that somebody wants empty
     network: str = ""  # its name
     mode: str = "observe"
-    settings: Mapping[str, Any] = field(default_factory=dict)  # Any: JSON, as `settings.described` gives it
+    settings: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # Any: JSON, of `settings.described`; what the run was told
+    approved: Proposal | None = None  # to be carried out when the run starts again
 
 
 def save(fs: FileSystem, root: str, saved: Saved) -> None:
@@ -43,6 +46,7 @@ def save(fs: FileSystem, root: str, saved: Saved) -> None:
     body = {
         "state": states.to_json(saved.state), "drained": sorted(saved.drained), "network": saved.network,
         "mode": saved.mode, "settings": dict(saved.settings),
+        "approved": None if saved.approved is None else asdict(saved.approved),
     }  # fmt: skip
     data, _ = seal({"format": FORMAT, "batch": 0, **body})
     write_whole(fs, _state_path(root), [data], durable=False)
@@ -56,8 +60,11 @@ def load(fs: FileSystem, root: str) -> Saved:
     body, _ = unseal(path, read_whole(fs, path), 0)
     try:
         state = states.state_of(body["state"])
-        settings = dict(body.get("settings", {}))  # not in older checkpoints
-        return Saved(state, frozenset(map(int, body["drained"])), str(body["network"]), str(body["mode"]), settings)
+        approved = body.get("approved")
+        return Saved(
+            state, frozenset(map(int, body["drained"])), str(body["network"]), str(body["mode"]),
+            body.get("settings", {}), None if approved is None else proposal_of(approved),
+        )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         raise StateError(path, "the memory of a control loop", repr(error), RESTORE) from error
 

@@ -42,8 +42,8 @@ def check_network(fs: FileSystem, root: str, network: Network, *, begun: bool) -
     write_whole(fs, path, [data])
 
 
-def noted(fs: FileSystem, root: str) -> Network | None:
-    """Return the network that a checkpoint is of, None if it has no note; StateError if that is damaged."""
+def noted_network(fs: FileSystem, root: str) -> Network | None:
+    """Return the network that a checkpoint was last run with, or None if it is no checkpoint of a run."""
     path = join(root, NETWORK)
     return loads(_unsealed(path, read_whole(fs, path))) if exists(fs, path) else None
 

@@ -12,40 +12,30 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from drover.control import history
 from drover.control.explain import Explanation, explain
-from drover.control.history import CHUNK, Saved
+from drover.control.history import Saved
 from drover.control.loop import approve, step
+from drover.control.offer import Offer, by_hand, changed, demand_move, find, offer
 from drover.control.record import Kind, Proposal, Record
-from drover.control.settings import Control, Mode, described
+from drover.control.settings import Control, described
 from drover.control.state import State
 from drover.control.view import World
 from drover.errors import DroverError, StateError
 from drover.flow.state.storage import open_root
 from drover.network.model import Network
-from drover.placement.plan import Plan, apply
+from drover.placement.plan import Plan
+from drover.spark.closed import closed_nodes
 from drover.spark.periods import Collected, Figures, Ledger
 from drover.spark.planner import Planner
+from drover.spark.status import Status
 
 KEPT: Final = 600  # records in memory
+OFFERED: Final = 20  # proposals that somebody was shown and may still apply
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """What the loop knows at a moment."""
-
-    network: str
-    mode: Mode
-    period: int
-    plan: Plan
-    drained: tuple[int, ...]
-    last: Record | None
-    waiting: Proposal | None
-    failure: str | None
 
 
 class Controller:
@@ -63,27 +53,62 @@ class Controller:
         self._turn = threading.RLock()  # held while state is read or changed
         self._state, self._drained = State(), frozenset[int]()
         self._most_slots = 0
+        self._approved: Proposal | None = None
+        self._offered: dict[str, Proposal] = {}
         self._records: deque[Record] = deque(maxlen=KEPT)
         self._failure: str | None = None
+        self._over = False  # the checkpoint may be somebody else's
         self._thread = threading.Thread(target=self._work, name="drover control", daemon=True)
 
-    def start(self) -> None:
-        """Go on where the last run on this checkpoint ended, and begin to take in batches."""
+    def recover(self) -> None:
+        """Take in what the last run on this checkpoint left; nothing is carried out or written."""
         fs, path = open_root(self._planner.root)
         try:
             saved = history.load(fs, path)
             self._records.extend(history.read(fs, path, KEPT))
-            self._state, self._drained = saved.state, saved.drained
+            self._state, self._drained, self._approved = saved.state, saved.drained, saved.approved
         except StateError as error:
             log.warning("the control loop starts from nothing, because its files are damaged: %s", error)
+
+    def start(self) -> None:
+        """Go on where the last run on this checkpoint ended, and begin to take in batches."""
+        self.recover()
         self._most_slots = self._slots() if self._slots else 0
+        if self._approved is not None:
+            try:
+                self._fulfil(self._approved)
+            except Exception as error:  # noqa: BLE001 - as in `_work`
+                self._fail(error)
         self._thread.start()
+
+    def _fulfil(self, proposal: Proposal) -> None:
+        """Carry out what somebody approved while the run was stopped, or say why not.
+
+        It stays approved until a period has passed: a run may end before its first batch, and its plan with it.
+        """
+        plan = self._planner.plan
+        if plan.number > proposal.base and all(plan.node_of.get(each.unit) == each.target for each in proposal.moves):
+            return  # a run that ended in its first period has done it
+        self._state = replace(self._state, waiting=proposal)
+        try:
+            self.approve(proposal.id)
+        except DroverError as error:
+            self._approved = None
+            loads = self._records[-1].loads if self._records else ()
+            record = Record(self._state.period, Kind.REFUSED, str(error), loads, plan.number, proposal)
+            self._settle(replace(self._state, waiting=None), record)
 
     def close(self) -> None:
         """Take in what is left, and end; a second time does nothing."""
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._inbox.put(None)
             self._thread.join()
+        with self._turn:
+            self._over = True
+
+    def _demand_open(self) -> None:
+        if self._over:
+            raise DroverError("the run has ended. Start again on the same checkpoint.")
 
     def __call__(self, figures: Figures) -> None:
         """Take in a batch: called in the batch's thread, so only the time is noted."""
@@ -98,40 +123,52 @@ class Controller:
             try:
                 if self._failure is None:
                     self._take(*item)
-            except Exception as error:  # a loop that is broken must not break the run
-                self._failure = f"{type(error).__name__}: {error}"
-                log.exception("the control loop has failed and decides no more; the run goes on")
+            except Exception as error:  # noqa: BLE001 - a loop that is broken must not break the run
+                self._fail(error)
             finally:
                 self._inbox.task_done()
         self._inbox.task_done()
 
+    def _fail(self, error: Exception) -> None:
+        self._failure = f"{type(error).__name__}: {error}"
+        log.error("the control loop has failed and decides no more; the run goes on", exc_info=error)
+
     def _take(self, now: float, figures: Figures) -> None:
         collected = self._ledger.take(now, figures, self.settings.period)
         if collected is not None:
-            with self._turn:
-                self._decide(collected)
+            self._decide(collected)
 
     def _decide(self, collected: Collected) -> None:
-        """Run one step of the loop, carry out what it says, and write it down."""
-        state = self._state
-        state = replace(state, window=state.window.push(state.period + 1, *collected.period))
-        for seconds, size in collected.moved:
-            state = state.learn(seconds, size)
-        state, record = step(state, self._world(), self.settings)
-        self._settle(state, replace(record, figures=collected.figures))
+        """Run one step of the loop, carry out what it says, and write it down.
+
+        The first step compiles its policies, which may take half a minute, and nobody who asks or moves something has
+        to wait for that; if somebody was quicker, the step is made again.
+        """
+        with self._turn:
+            before = self._state, self._world(), self.settings
+        decided = step(collected.after(before[0]), *before[1:])
+        with self._turn:
+            now = self._state, self._world(), self.settings
+            if now[0] is not before[0] or now[1:] != before[1:]:
+                decided = step(collected.after(now[0]), *now[1:])
+            self._approved = None
+            state, record = decided
+            self._settle(state, replace(record, figures=collected.figures))
 
     def _settle(self, state: State, record: Record) -> None:
         if record.kind is Kind.MOVED and record.proposal is not None:
             record = self._carry_out(record, record.proposal)
+            if record.kind is not Kind.MOVED:  # so nobody has to rest
+                state = replace(state, moved=self._state.moved)
         self._state = state
         self._records.append(record)
         fs, path = open_root(self._planner.root)
-        history.write(fs, path, list(self._records)[-CHUNK:])
+        history.write(fs, path, list(self._records))
         self._save()
 
     def _carry_out(self, record: Record, proposal: Proposal) -> Record:
         try:
-            self._planner.replan(lambda plan: apply(plan, proposal.moves))
+            self._planner.replan(lambda plan: changed(plan, proposal))
         except DroverError as error:  # somebody was quicker
             return replace(record, kind=Kind.REFUSED, reason=str(error))
         self._ledger.expect(self._planner.plan.number, proposal.bytes)
@@ -139,8 +176,11 @@ class Controller:
 
     def _save(self) -> None:
         fs, path = open_root(self._planner.root)
-        mode, told = str(self.settings.mode), described(self.settings)
-        history.save(fs, path, Saved(self._state, self._drained, self._network.name, mode, told))
+        settings = described(self.settings)
+        saved = Saved(
+            self._state, self._drained, self._network.name, str(self.settings.mode), settings, self._approved
+        )  # fmt: skip
+        history.save(fs, path, saved)
 
     def _world(self) -> World:
         plan = self._planner.plan
@@ -148,13 +188,11 @@ class Controller:
 
     def _closed(self, nodes: int) -> frozenset[int]:
         """Return the nodes that may not be used: those to be emptied, and as many as Spark has lost slots for."""
-        closed = {node for node in self._drained if node < nodes}
-        if self._slots is not None and self._most_slots:
-            now = self._slots()
-            self._most_slots = max(self._most_slots, now)
-            left = max(1, -(-nodes * now // self._most_slots))
-            closed |= set(range(left, nodes))
-        return frozenset(closed if len(closed) < nodes else closed - {0})
+        if self._slots is None or not self._most_slots:
+            return closed_nodes(nodes, self._drained)
+        now = self._slots()
+        self._most_slots = max(self._most_slots, now)
+        return closed_nodes(nodes, self._drained, now, self._most_slots)
 
     @property
     def status(self) -> Status:
@@ -164,6 +202,7 @@ class Controller:
             return Status(
                 self._network.name, self.settings.mode, self._state.period, self._planner.plan,
                 tuple(sorted(self._drained)), last, self._state.waiting, self._failure,
+                self._approved if self._thread.ident is None else None,
             )  # fmt: skip
 
     @property
@@ -172,20 +211,69 @@ class Controller:
         with self._turn:
             return list(self._records)
 
+    def past(self, last: int) -> list[Record]:
+        """Return the last so many decisions, oldest first; those before the ones in memory from the checkpoint."""
+        recent = self.records
+        if last <= len(recent):
+            return recent[len(recent) - last :]
+        return history.read(*open_root(self._planner.root), last)
+
     def explain(self, unit: str) -> Explanation:
         """Return why a unit is where it is."""
         with self._turn:
             return explain(unit, self._state, self._world(), self.settings, list(self._records))
 
-    def approve(self, proposal: str) -> Record:
-        """Carry out the proposal that waits; DroverError if it is another, or if the world has changed."""
+    def proposal(self) -> Offer:
+        """Return the proposal that waits, or one worked out now, which `approve` takes, too; nothing else changes."""
         with self._turn:
-            state, record = approve(self._state, self._world(), self.settings, proposal)
-            self._settle(state, record)
-            done = self._records[-1]
+            state, world, settings, records = self._state, self._world(), self.settings, list(self._records)
+        found = offer(state, world, settings, records)  # may take long, and the loop must not wait
+        if found.proposal is not None and not found.waits:
+            with self._turn:
+                self._offered[found.proposal.id] = found.proposal
+                for old in list(self._offered)[:-OFFERED]:
+                    del self._offered[old]
+        return found
+
+    def approve(self, name: str) -> Record:
+        """Carry out a proposal exactly as it was shown; DroverError if it is not known, or if the world has changed."""
+        with self._turn:
+            self._demand_open()
+            found = self._named(name)
+            return self._apply(replace(found, reason=f"applied by hand: {found.reason}"))
+
+    def _named(self, name: str) -> Proposal:
+        return find(name, self._offered, self._state, self._world(), self.settings, list(self._records))
+
+    def _apply(self, proposal: Proposal) -> Record:
+        asked = replace(self._state, waiting=proposal)
+        self._settle(*approve(asked, self._world(), self.settings, proposal.id))
+        done = self._records[-1]
         if done.kind is not Kind.MOVED:
-            raise DroverError(f"proposal {proposal} is not applied: {done.reason}.")
+            raise DroverError(f"proposal {proposal.id} is not applied: {done.reason}.")
         return done
+
+    def move(self, unit: str, node: int) -> Plan:
+        """Move a unit to a node, with its state, from the next batch on; it then rests like one that the loop moved."""
+        with self._turn:
+            self._demand_open()
+            world = self._world()
+            demand_move(unit, node, world)
+            if self._state.window.periods and world.plan.node_of[unit] != node:
+                try:
+                    self._apply(by_hand(unit, node, self._state, world, self.settings))
+                except DroverError as error:
+                    log.warning("the move of %s is made, but not written down: %s", unit, error)
+                else:
+                    return self._planner.plan
+        return self._planner.replan(lambda plan: plan.move(unit, node))
+
+    def defer(self, name: str) -> Proposal:
+        """Have a proposal carried out when the run starts again: of a run that is stopped."""
+        with self._turn:
+            self._approved = self._named(name)
+            self._save()
+            return self._approved
 
     def drain(self, node: int, *, empty: bool = True) -> None:
         """Empty a node from the next period on and keep it empty, or (`empty` False) use it again."""
@@ -193,6 +281,7 @@ class Controller:
         if not 0 <= node < nodes:
             raise DroverError(f"node is {node}, but the nodes are 0 to {nodes - 1}. Name one of them.")
         with self._turn:
+            self._demand_open()
             wanted = self._drained | {node} if empty else self._drained - {node}
             if len([each for each in wanted if each < nodes]) == nodes:
                 raise DroverError(f"node {node} is the last that may be used. Use another one again first.")
@@ -202,6 +291,7 @@ class Controller:
     def change(self, **settings: Any) -> Control:  # Any: the fields of Control
         """Change settings of the running loop, such as the mode."""
         with self._turn:
+            self._demand_open()
             self.settings = replace(self.settings, **settings)
             self._save()
             return self.settings

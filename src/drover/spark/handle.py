@@ -11,10 +11,14 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from drover.control.explain import Explanation
+from drover.control.offer import Offer
+from drover.control.record import Record
 from drover.errors import DroverError
 from drover.placement.plan import Plan
 from drover.spark.controller import Controller
 from drover.spark.driver import Driver, Listener
+from drover.spark.endpoint import Endpoint
 from drover.spark.failures import clear
 
 
@@ -22,9 +26,11 @@ class Handle:
     """A running network. Everything Spark's StreamingQuery tells and does, and the plan besides."""
 
     def __init__(
-        self, spark: SparkSession, query: StreamingQuery, driver: Driver, controller: Controller, *, closes: bool
-    ) -> None:
+        self, spark: SparkSession, query: StreamingQuery, driver: Driver, controller: Controller,
+        endpoint: Endpoint | None = None, *, closes: bool,
+    ) -> None:  # fmt: skip
         self.control = controller  # the loop that decides on the plan
+        self._endpoint = endpoint
         self._spark = spark
         self._query = query
         self._driver = driver
@@ -70,15 +76,37 @@ class Handle:
 
     def move(self, unit: str, node: int) -> Plan:
         """Move a unit to a node, with its state, from the next batch on."""
-        return self._driver.planner.replan(lambda plan: plan.move(unit, node))
+        return self.control.move(unit, node)
 
     def scale(self, nodes: int) -> Plan:
         """Go on with another number of nodes from the next batch on."""
         return self._driver.planner.replan(lambda plan: plan.scale(nodes))
 
-    def drain(self, node: int) -> None:
-        """Empty a node from the next period on, and keep it empty."""
-        self.control.drain(node)
+    @property
+    def proposal(self) -> Offer:
+        """The change of plan that waits, or one worked out now, with loads, goals and reasons; or why there is none."""
+        return self.control.proposal()
+
+    def apply(self, proposal: str) -> Record:
+        """Carry out a proposal, by its id, exactly as it was shown; DroverError if the world has changed since."""
+        return self.control.approve(proposal)
+
+    def explain(self, unit: str) -> Explanation:
+        """Return why a unit is where it is."""
+        return self.control.explain(unit)
+
+    @property
+    def decisions(self) -> list[Record]:
+        """What the control loop has decided in the last periods, oldest first."""
+        return self.control.records
+
+    def mode(self, mode: str) -> None:
+        """Let the control loop `observe`, `propose` or move by itself (`auto`) from now on."""
+        self.control.change(mode=mode)
+
+    def drain(self, node: int, *, empty: bool = True) -> None:
+        """Empty a node from the next period on and keep it empty, or (`empty` False) use it again."""
+        self.control.drain(node, empty=empty)
 
     @property
     def parked(self) -> dict[str, str]:
@@ -155,6 +183,8 @@ class Handle:
         return clear(self._driver.failure or error)
 
     def _end(self) -> None:
-        """Let go of the checkpoint, once both loops have ended."""
+        """Let go of the checkpoint, once both loops have ended and who has asked something has the answer."""
+        if self._endpoint is not None:
+            self._endpoint.close()
         self.control.close()
         self._driver.close()

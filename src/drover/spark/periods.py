@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any, Final
 
+from drover.control.state import State
 from drover.load.sample import Sample, Totals, samples_of
 from drover.network.model import Network
 
@@ -27,6 +28,13 @@ class Collected:
     period: Facts
     figures: Mapping[str, float]
     moved: tuple[tuple[float, float], ...] = ()  # seconds that moves took beyond what is usual, and their bytes
+
+    def after(self, state: State) -> State:
+        """Return what the loop remembers once it has seen this period, too."""
+        state = replace(state, window=state.window.push(state.period + 1, *self.period))
+        for seconds, size in self.moved:
+            state = state.learn(seconds, size)
+        return state
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from drover.network.model import Network
 from drover.placement.plan import Plan, by_hash, round_robin, units_of
 from drover.spark.controller import Controller
 from drover.spark.driver import Driver
+from drover.spark.endpoint import Endpoint
 from drover.spark.handle import Handle
 from drover.spark.idle import close_when_idle
 from drover.spark.offsets import location
@@ -25,6 +27,7 @@ from drover.spark.sources import Given, read_sources
 
 PLANS: Final[Mapping[str, Callable[[Network, int], Plan]]] = {"round-robin": round_robin, "hash": by_hash}
 NODES: Final = 4
+log = logging.getLogger(__name__)
 
 AnySink = Sink | Callable[[DataFrame, int], object]
 
@@ -42,6 +45,7 @@ def run(
     dead_letters: AnySink | None = None,
     tables: Mapping[str, AnyAddress] | None = None,
     control: Control | str | Mapping[str, Any] | None = None,  # Any: fields of Control
+    endpoint: bool = True,
 ) -> Handle:
     """Start a network and return its handle.
 
@@ -54,7 +58,8 @@ def run(
     (`sqlite:///path/to/file.db`, `postgresql://user@host/database`), with `#name` or `#schema.name` behind it if it has
     another name there. A table that is left out lives in `tables.db` in the checkpoint. A table that is missing is
     made; one that is not as declared is refused. `control` says how load is managed: "observe" (the default), "propose"
-    or "auto", or settings of `drover.Control` by name.
+    or "auto", or settings of `drover.Control` by name. With `endpoint`, and a checkpoint on a disk of this machine, the
+    commands `drover status`, `plan`, `apply` and the like reach the run; see docs/commands.md.
     """
     delivered = _sinks(network, sinks)
     reading = read_sources(network, sources)
@@ -67,18 +72,35 @@ def run(
     driver.open()
     driver.listen(controller)
     controller.start()
+    listening = _listen(controller, checkpoint) if endpoint else None
     try:
         writer = reading.frame.writeStream.queryName(network.name).foreachBatch(driver.process)
         writer = writer.option("checkpointLocation", location(checkpoint))
         query = (writer.trigger(**trigger) if trigger else writer).start()
     except BaseException:
-        driver.close()
+        if listening is not None:
+            listening.close()
         controller.close()
+        driver.close()
         raise
     drains = bool(trigger and (trigger.get("availableNow") or trigger.get("once")))
     if not drains:
         close_when_idle(spark, query, driver)
-    return Handle(spark, query, driver, controller, closes=drains)
+    return Handle(spark, query, driver, controller, listening, closes=drains)
+
+
+def _listen(controller: Controller, checkpoint: str) -> Endpoint | None:
+    """Start the endpoint of a run whose checkpoint is on a disk of this machine; a run goes on without one."""
+    folder = local_path(*open_root(checkpoint))
+    if folder is None:
+        return None
+    try:
+        listening = Endpoint(controller, folder)
+        listening.start()
+    except OSError as error:
+        log.warning("the run has no control endpoint, so commands do not reach it: %s", error)
+        return None
+    return listening
 
 
 def _plan(network: Network, plan: str | Plan, nodes: int) -> Plan:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import socket
 from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Self
@@ -93,10 +94,51 @@ def hold(fs: FileSystem, root: str, holder: Holder) -> Lock:
     return Lock(descriptor)
 
 
-def _read(descriptor: int) -> str:
-    """Return who the file says holds the lock, as well as it can be told."""
+def holder(fs: FileSystem, root: str) -> Holder | None:
+    """Return who works on a checkpoint, or None if nobody does or if it cannot be told; nobody is kept out by asking.
+
+    The lock is tried only if the file names a process that is alive: a run that begins just then would be refused.
+    """
+    path = local_path(fs, join(root, LOCK))
+    try:
+        descriptor = -1 if path is None else os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    if descriptor < 0:
+        return None
+    who = _holder(descriptor)
+    try:
+        if who is None or (who.host == socket.gethostname() and not _lives(who.pid)):
+            return None
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return who
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)  # sends nothing
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True
+
+
+def _holder(descriptor: int) -> Holder | None:
+    """Return who the file says holds the lock; None if it says nobody, or not yet who."""
     try:
         said = json.loads(os.pread(descriptor, 4096, 0))
-        return f"that {Holder(int(said['pid']), str(said['host']), str(said['since']))} does"
-    except (ValueError, KeyError, TypeError):  # between taking the lock and saying who
-        return "that another run does, which has just begun"
+        return Holder(int(said["pid"]), str(said["host"]), str(said["since"]))
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _read(descriptor: int) -> str:
+    """Return who the file says holds the lock, as well as it can be told."""
+    who = _holder(descriptor)
+    # Between taking the lock and saying who, the file is empty.
+    return "that another run does, which has just begun" if who is None else f"that {who} does"

@@ -39,6 +39,8 @@ def open_root(uri: str | os.PathLike[str]) -> tuple[FileSystem, str]:
     scheme = found["scheme"].lower()
     try:
         system, path = FileSystem.from_uri(ALIASES.get(scheme, scheme) + text[len(scheme) :])
+        if not path:
+            raise ValueError("it names no folder")
     except (OSError, ValueError) as error:  # pyarrow's own errors are children of these
         raise StateError(
             f"checkpoint {shorten(text)}",

@@ -25,7 +25,7 @@ from drover.flow.state.layout import COMMITS
 from drover.flow.state.storage import exists, join, open_root, sizes
 from drover.network.model import Network
 from drover.placement.plan import Plan
-from drover.spark.changes import NETWORK, noted
+from drover.spark.changes import NETWORK, noted_network
 
 V = TypeVar("V")
 NEWEST: Final = sys.maxsize  # a batch after all others
@@ -51,7 +51,7 @@ def read(checkpoint: str | os.PathLike[str], last: int | None = None) -> Materia
     fs, root = open_root(checkpoint)
     _demand_checkpoint(fs, root, os.fspath(checkpoint))
     missing: list[str] = []
-    network = _try(missing, "the network's text", lambda: noted(fs, root))
+    network = _try(missing, "the network's text", lambda: noted_network(fs, root))
     plan = _try(missing, "the plan", lambda: _plan(fs, root))
     memory = join(join(root, history.FOLDER), "state.json")
     saved = _try(missing, "the memory of the control loop", lambda: _saved(fs, root, memory))

@@ -1,0 +1,129 @@
+"""What a run can be asked and told, as JSON: one table for the endpoint, for stopped runs and for the commands.
+
+Rule 1: a request has a name and a few typed fields; what does not fit is refused before anything is done.
+Rule 2: an answer says all that a command shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
+from typing import Any, Final
+
+from drover.control.record import Kind, to_json
+from drover.errors import DroverError, nearest, shorten
+from drover.spark.controller import Controller
+
+Answer = dict[str, Any]  # Any: JSON
+Fields = Mapping[str, Any]
+TEXT_OF: Final = {int: "a whole number", str: "a text", bool: "true or false"}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One thing to ask or tell."""
+
+    answer: Callable[[Controller, Fields], Answer]
+    changes: bool = False  # whether it may change the run
+    needs: Mapping[str, type] = field(default_factory=dict)
+    takes: Mapping[str, type] = field(default_factory=dict)  # what may be left out
+
+    def read(self, given: Mapping[str, object]) -> Fields:
+        """Return the fields as they should be; DroverError says what is wrong with them."""
+        known = {**self.needs, **self.takes}
+        for name in given:
+            if name not in known:
+                raise DroverError(
+                    f"field {shorten(name)} is not known. {nearest(name, known)}Known: {', '.join(known) or 'none'}."
+                )
+        for name in self.needs:
+            if name not in given:
+                raise DroverError(f"field {name} is missing, but must be {TEXT_OF[known[name]]}. Add it.")
+        return MappingProxyType({name: _typed(name, known[name], value) for name, value in given.items()})
+
+
+def _typed(name: str, kind: type, value: object) -> object:
+    if kind is int and isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+        return int(value)  # from the query of an address
+    if isinstance(value, bool) != (kind is bool) or not isinstance(value, kind):
+        raise DroverError(f"field {name} is {shorten(value)}, but must be {TEXT_OF[kind]}. Correct it.")
+    return value
+
+
+def _status(controller: Controller, _fields: Fields) -> Answer:
+    found = controller.status
+    return {
+        "network": found.network,
+        "mode": str(found.mode),
+        "period": found.period,
+        "plan": {"number": found.plan.number, "nodes": found.plan.nodes, "node_of": dict(found.plan.node_of)},
+        "drained": list(found.drained),
+        "last": None if found.last is None else to_json(found.last),
+        "waiting": None if found.waiting is None else asdict(found.waiting),
+        "approved": None if found.approved is None else asdict(found.approved),
+        "failure": found.failure,
+    }
+
+
+def _history(controller: Controller, fields: Fields) -> Answer:
+    records = controller.past(fields.get("last", 20))
+    return {"network": controller.status.network, "records": [to_json(record) for record in records]}
+
+
+def _explain(controller: Controller, fields: Fields) -> Answer:
+    return asdict(controller.explain(fields["unit"]))
+
+
+def _proposal(controller: Controller, _fields: Fields) -> Answer:
+    found, status = controller.proposal(), controller.status
+    record = to_json(found.record)
+    return {
+        "network": status.network,
+        "mode": str(status.mode),
+        "period": status.period,
+        "proposal": None if found.proposal is None else asdict(found.proposal),
+        "waits": found.waits,
+        "approved": None if status.approved is None else status.approved.id,
+        "kind": str(found.record.kind),
+        "reason": found.record.reason,
+        "refused": record["proposal"] if found.record.kind is Kind.REFUSED else None,
+        "refusals": record["refusals"],
+        "loads": record["loads"],
+        "node_of": dict(status.plan.node_of),
+    }
+
+
+def _apply(controller: Controller, fields: Fields) -> Answer:
+    record = controller.approve(fields["id"])
+    return {"applied": fields["id"], "plan": controller.status.plan.number, "record": to_json(record)}
+
+
+def _mode(controller: Controller, fields: Fields) -> Answer:
+    before = controller.settings.mode
+    return {"before": str(before), "mode": str(controller.change(mode=fields["mode"]).mode)}
+
+
+def _drain(controller: Controller, fields: Fields) -> Answer:
+    node, empty = fields["node"], fields.get("empty", True)
+    controller.drain(node, empty=empty)
+    status = controller.status
+    units = [unit for unit, where in status.plan.node_of.items() if where == node]
+    return {"node": node, "empty": empty, "drained": list(status.drained), "mode": str(status.mode), "units": units}
+
+
+def _move(controller: Controller, fields: Fields) -> Answer:
+    plan = controller.move(fields["unit"], fields["node"])
+    return {"unit": fields["unit"], "node": fields["node"], "plan": plan.number}
+
+
+REQUESTS: Final[Mapping[str, Request]] = {
+    "status": Request(_status),
+    "history": Request(_history, takes={"last": int}),
+    "explain": Request(_explain, needs={"unit": str}),
+    "proposal": Request(_proposal),
+    "apply": Request(_apply, changes=True, needs={"id": str}),
+    "mode": Request(_mode, changes=True, needs={"mode": str}),
+    "drain": Request(_drain, changes=True, needs={"node": int}, takes={"empty": bool}),
+    "move": Request(_move, changes=True, needs={"unit": str, "node": int}),
+}

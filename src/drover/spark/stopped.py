@@ -1,0 +1,92 @@
+"""What a run that is stopped can be asked and told: the same requests, answered from the files of its checkpoint.
+
+Rule 1: nothing but the memory of the control loop is written, and only while no run can start: the plan log is the data
+loop's own, and a batch that was begun is repeated as it was. Rule 2: what is approved here is carried out by the next
+run, before its first new batch, if the world is then as it was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Final
+
+from drover.control import history
+from drover.control.settings import control_of
+from drover.errors import DroverError
+from drover.flow.state.commits import latest
+from drover.flow.state.lock import Holder, hold
+from drover.flow.state.storage import local_path, open_root
+from drover.placement.plan import round_robin
+from drover.spark.changes import noted_network
+from drover.spark.controller import Controller
+from drover.spark.planner import Planner
+from drover.spark.routes import REQUESTS, Answer, Fields
+
+
+def controller_of(checkpoint: str) -> Controller:
+    """Return the loop of a run as the run left it; it is not to be started."""
+    fs, path = open_root(checkpoint)
+    network = noted_network(fs, path)
+    if network is None:
+        raise DroverError(
+            f"{checkpoint} is not the checkpoint of a run: there is no network in it. "
+            "Name the folder that the run file, or drover.run, calls checkpoint."
+        )
+    planner = Planner(checkpoint, round_robin(network, 1))
+    done = latest(fs, path)
+    entry = planner.recover(done)
+    if entry is None:
+        raise DroverError(f"the run on {checkpoint} has not begun a batch, so it has no plan yet. Run it first.")
+    planner.adopt(entry, done.batch + 1, begun=False)
+    controller = Controller(network, planner, control_of(history.load(fs, path).settings or None))
+    controller.recover()
+    return controller
+
+
+def answer(checkpoint: str, name: str, given: Mapping[str, object]) -> Answer:
+    """Answer a request; DroverError says why not, or what to do first."""
+    fields = REQUESTS[name].read(given)
+    found = _change(checkpoint, name, fields) if REQUESTS[name].changes else _tell(checkpoint, name, fields)
+    told: Answer = json.loads(json.dumps(found))  # as it would come from an endpoint
+    return told
+
+
+def _tell(checkpoint: str, name: str, fields: Fields) -> Answer:
+    return REQUESTS[name].answer(controller_of(checkpoint), fields)
+
+
+def _change(checkpoint: str, name: str, fields: Fields) -> Answer:
+    controller_of(checkpoint)  # refuses what is no checkpoint, before a lock is made in it
+    if name not in CHANGES:
+        raise DroverError(WHEN_RUNNING[name])
+    fs, path = open_root(checkpoint)
+    if local_path(fs, path) is None:
+        raise DroverError(
+            f"{checkpoint} is not on a disk of this machine, so nothing tells whether a run works on it. "
+            "Use the handle of the run."
+        )
+    # From here on no run can start, which would go on with what is there now and write over what is said here.
+    with hold(fs, path, Holder(os.getpid(), socket.gethostname(), time.strftime("%Y-%m-%d %H:%M:%S"))):
+        return CHANGES[name](controller_of(checkpoint), fields)
+
+
+def _apply(controller: Controller, fields: Fields) -> Answer:
+    """Approve a proposal: that which waits, or that which is worked out anew from the same files, hence the same."""
+    controller.proposal()
+    approved = controller.defer(fields["id"])
+    return {"approved": approved.id, "plan": approved.base, "proposal": asdict(approved)}
+
+
+WHEN_RUNNING: Final[Mapping[str, str]] = {
+    "mode": "the run is stopped, and is told its mode when it starts: drover.run(..., control=MODE). Start it first.",
+    "move": "the run is stopped, so nothing moves. Start it first, or approve what is proposed: drover apply.",
+}
+CHANGES: Final[Mapping[str, Callable[[Controller, Fields], Answer]]] = {
+    "apply": _apply,
+    "drain": REQUESTS["drain"].answer,
+}
