@@ -12,8 +12,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from numpy.random import default_rng
 
 from drover.errors import ProblemError
+from drover.herding.generate import Workload, churn, generate
 from drover.herding.herd import Herd, Moved, Snapshot
 from drover.herding.online.play import ONLINE
+from drover.herding.online.servers import watch_servers
 from drover.herding.online.state import CAPACITY, KINDS, LIVE, LOAD, State, holders, types_on
 from drover.herding.twins import Plain
 
@@ -201,3 +203,13 @@ def test_refusals_name_the_rule_and_change_nothing(action, message: str) -> None
 def test_an_unknown_policy_is_refused() -> None:
     with pytest.raises(ProblemError, match=r"Did you mean gather\?"):
         Herd([1.0], [1.0], default_rng(0), "gathers")
+
+
+def test_servers_that_come_and_go_leave_the_queries_with_others() -> None:
+    problem = generate(Workload(queries=3_000, servers=5), default_rng(4))
+    events = churn(problem.n, 400.0, default_rng(4))
+    moments = list(watch_servers(problem, "gather", events, default_rng(4), 100.0))
+    live = np.cumsum(np.where(events.arrives, 1, -1))
+    assert moments[-1].live == live[-1]
+    assert len({moment.servers for moment in moments}) > 1
+    assert all(moment.replication >= 1 for moment in moments)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from drover.errors import ProblemError
 from drover.herding.online.kernels import LEAST_TYPES
 from drover.herding.online.play import Moment, draws_for, number_of, observe, play, settled
-from drover.herding.online.state import ARRIVED, LIVE, TURN, Rules, State, empty_state
+from drover.herding.online.state import ARRIVED, LIVE, TURN, Rules, State, empty_state, with_server
 from drover.herding.problem import RATE_GRAIN, Problem, round_to
 from drover.herding.refine.search import refine
 from drover.herding.roster import Roster, no_queries
@@ -172,7 +172,7 @@ class Herd:
         sizes = self._state.capacity
         gone = np.flatnonzero(sizes <= 0)
         j = int(gone[0]) if len(gone) else len(sizes)
-        self._rebuild(self._state.rate, np.append(sizes[:j], [capacity, *sizes[j + 1 :]]))
+        self._state = with_server(self._state, j, float(capacity))
         return j
 
     def remove_server(self, server: int) -> tuple[Moved, ...]:
@@ -182,9 +182,7 @@ class Herd:
             raise ProblemError(f"server is {server}, but {rule}. Name another one, or add one first.")
         homeless = np.flatnonzero(self._roster.store.server == server)
         self._play(homeless, arrives=False)
-        capacity = self._state.capacity.copy()
-        capacity[server] = 0.0
-        self._rebuild(self._state.rate, capacity)
+        self._state = with_server(self._state, server, 0.0)
         self._play(homeless, arrives=True, moved=True)
         return tuple(Moved(q, server, int(self._roster.store.server[q])) for q in homeless.tolist())
 

@@ -98,6 +98,25 @@ def with_pool(state: State) -> State:
     return state._replace(member=grown[0], tally=grown[1])
 
 
+def with_server(state: State, j: int, capacity: float) -> State:
+    """Return the state with another size of server j, which may be new; 0 if it goes, in which case it is empty."""
+    more = max(j + 1 - len(state.load), 0)
+    nothing = np.zeros(more)
+    sizes = np.concatenate([state.capacity, nothing])
+    sizes[j] = capacity
+    leaves = 1 << max(len(sizes) - 1, 1).bit_length()
+    changed = state._replace(
+        load=np.concatenate([state.load, nothing]),
+        capacity=sizes,
+        traffic=np.concatenate([state.traffic, nothing]),
+        kinds=np.concatenate([state.kinds, nothing.astype(np.int64)]),
+        tree=np.zeros(2 * leaves, dtype=np.int64),
+    )
+    changed.totals[CAPACITY] = sizes.sum()
+    plant(changed.tree, changed.load, changed.capacity)
+    return changed
+
+
 def with_kinds(state: State, kinds: int) -> State:
     """Return the state with a table that takes so many types more; it is the same if it does already."""
     entries = int(state.totals[KINDS]) + kinds
