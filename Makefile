@@ -10,10 +10,10 @@ endif
 SELECT := $(if $(filter-out false 0,$(CI)),,-m "not slow")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check format test test-all chaos demo bench docs lock clean stale
+.PHONY: help setup check format test test-all chaos demo bench experiments docs lock clean stale
 
 help: ## list the chores
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## build .venv from the lock (every chore does this when it is missing or stale)
 
@@ -43,6 +43,9 @@ demo: $(STAMP) ## a network of queries on this machine, moving while it runs
 
 bench: $(STAMP) ## drover against plain Spark; ARGS="join --quick" names one, without it they are listed
 	$(BIN)/python -m benchmarks $(ARGS)
+
+experiments: $(STAMP) ## run what the texts measured and write docs/experiments; ARGS="--quick --out build/pages" takes a minute
+	$(BIN)/drover experiment pages $(ARGS)
 
 docs: $(STAMP) ## the reference of every module, as HTML in build/docs
 	$(BIN)/python -m pdoc --output-directory build/docs drover

@@ -17,13 +17,14 @@ import click
 
 from drover.cli.check import check
 from drover.cli.demo import demo
+from drover.cli.experiment import experiment
 from drover.cli.headroom import headroom
 from drover.cli.plan import plan
 from drover.cli.run import run
 from drover.cli.show import show
 from drover.errors import DroverError, FaultsError, visible
 
-COMMANDS: Final = (demo, run, check, show, plan, headroom)
+COMMANDS: Final = (demo, run, check, show, plan, headroom, experiment)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

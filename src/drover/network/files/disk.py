@@ -73,6 +73,15 @@ def read_stream(file: BinaryIO) -> str:
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a file by way of a temporary one beside it; FileError says why it cannot be done."""
     try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise _refusal("not written", f"it must be writable ({_reason(error)})", "Name another file.") from error
+    write_bytes(path, data)
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file that is no text, in the same way."""
+    try:
         target = Path(os.path.realpath(path))  # a link stays a link
         if target.exists() and not target.is_file():
             raise _refusal("no regular file", "only a regular file can be replaced", "Name another file.")
@@ -81,7 +90,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
             with os.fdopen(descriptor, "wb") as file:
                 if target.exists():
                     os.fchmod(descriptor, stat.S_IMODE(target.stat().st_mode))
-                file.write(text.encode("utf-8"))
+                file.write(data)
                 file.flush()
                 os.fsync(descriptor)
             temporary.replace(target)

@@ -7,7 +7,7 @@ Rule 3: units that may not share a node are never joined.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Final
@@ -113,13 +113,13 @@ def _ranks(communication: Floats, bandwidth: Floats, talks: Flags, fills: Flags,
     return ranks, np.asarray(np.where(lead, ratio, other))
 
 
-def variants(problem: Problem) -> Iterator[Thresholds]:
+def variants(problem: Problem, psis: Sequence[float] = PSIS) -> Iterator[Thresholds]:
     """Yield the thresholds that are tried: for what links cost here, each in both orders."""
     links = problem.links
     talks = bool(links.communication.any())
     fills = bool(links.bandwidth.any()) and not abundant(problem)
     scale = float(np.max(problem.bandwidth / problem.capacity)) if fills else 1.0
-    for eta, psi, order in product(ETAS, PSIS, ORDERS) if talks or fills else ():
+    for eta, psi, order in product(ETAS, psis, ORDERS) if talks or fills else ():
         for first in (
             ("communication", "bandwidth") if talks and fills and order == "ratio-first" else ("communication",)
         ):
@@ -152,12 +152,15 @@ def _below(bandwidth: Floats, load: Floats, limit: float) -> bool:
     return bool(np.isinf(limit) or ((bandwidth < limit * load) | (bandwidth == 0)).all())
 
 
-def place_clustered(problem: Problem, rng: Generator) -> Ints:
-    """Place by ROD, with and without clusters, and keep the plan whose nearest hyperplane is farthest away."""
+def place_clustered(problem: Problem, rng: Generator, psis: Sequence[float] = PSIS) -> Ints:
+    """Place by ROD, with and without clusters, and keep the plan whose nearest hyperplane is farthest away.
+
+    `psis` are the thresholds for the weight of a cluster; with few operators for each node, all of PSIS forbid any.
+    """
     problem.need("coefficients", "clustered")
     tried: set[Groups] = set()
     best, farthest = repair(problem, place_resilient(problem, rng)), -np.inf
-    for groups in ((), *(cluster(problem, thresholds) for thresholds in variants(problem))):
+    for groups in ((), *(cluster(problem, thresholds) for thresholds in variants(problem, psis))):
         if groups in tried:
             continue
         tried.add(groups)

@@ -1,0 +1,1 @@
+"""Experiments: what the texts measured, measured again. `table.py` says what one is, `catalogue.py` which there are."""

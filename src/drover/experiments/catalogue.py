@@ -1,0 +1,38 @@
+"""The experiments by name: what is not in EXPERIMENTS is no experiment.
+
+Rule 1: a name is the letter of the text and the figure or table there; on the real engine it ends in `-spark`.
+Rule 2: a family is a module with a tuple of experiments; FAMILIES is the order in which they are listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from drover.errors import DroverError, nearest, shorten
+from drover.experiments.b import courses, offline, plans, rounds, sensitivity, unpredictable
+from drover.experiments.r import bounds, inputs, links, lower, sizes
+from drover.experiments.table import Experiment
+
+TEXTS: Final[Mapping[str, str]] = {
+    "B": "Correlation-based load distribution [Xing05]",
+    "R": "Resilient operator distribution [Xing06]",
+}
+FAMILIES: Final = (plans, rounds, courses, sensitivity, unpredictable, offline, bounds, sizes, inputs, lower, links)
+
+EXPERIMENTS: Final[Mapping[str, Experiment]] = {
+    experiment.name: experiment for family in FAMILIES for experiment in family.EXPERIMENTS
+}
+
+
+def find(name: str) -> Experiment:
+    """Return an experiment by name; an unknown name says the nearest."""
+    if name not in EXPERIMENTS:
+        by_case = {known.lower(): known for known in EXPERIMENTS}
+        near = by_case.get(name.lower(), "")
+        hint = f"Did you mean {near}? " if near else nearest(name, EXPERIMENTS)
+        raise DroverError(
+            f"NAME is {shorten(name)}, but there is no experiment of that name. {hint}"
+            f"See `drover experiment list` for all {len(EXPERIMENTS)}."
+        )
+    return EXPERIMENTS[name]

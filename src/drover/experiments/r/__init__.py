@@ -1,0 +1,1 @@
+"""Text R: resilient operator distribution [Xing06], chapters 4 and 6.1."""

@@ -1,0 +1,1 @@
+"""The next event: a tournament over everything that has one."""

@@ -1,0 +1,1 @@
+"""Rates instead of tuples."""

@@ -1,0 +1,1 @@
+"""Suspended and resumed operators, lost nodes."""

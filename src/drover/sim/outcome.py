@@ -1,0 +1,64 @@
+"""The outcome of a run: tables and a summary.
+
+Rule 1: tables have a row per period, per period and node, per output, per move; what is summed up is the time after the
+warm-up. Rule 2: load is ideal load: what the tuples that came would need if nothing waited; its deviation and
+correlation are over the nodes that live.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+import polars as pl
+
+from drover.errors import DroverError
+
+Format: TypeAlias = Literal["parquet", "csv", "json"]
+TABLES: Final = ("periods", "nodes", "outputs", "moves")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What a run gave.
+
+    `periods`: begin, seconds, tuples in, out and lost, latencies, latency ratio, tuples queued, moves and load moved,
+    deviation and correlation of node loads over the window that ends there, nodes overloaded.
+    `nodes`: begin, node, utilisation (share of the time in which it worked), load (busy seconds per second), queued.
+    `outputs`: tuples and latencies of each output after the warm-up.
+    `moves`: time, unit, source, target, load, seconds suspended, bytes.
+    """
+
+    summary: Mapping[str, float]
+    periods: pl.DataFrame
+    nodes: pl.DataFrame
+    outputs: pl.DataFrame
+    moves: pl.DataFrame
+    places: tuple[int, ...]  # node of each unit at the end
+
+    def write(self, folder: Path, form: Format = "parquet") -> tuple[Path, ...]:
+        """Write every table and the summary into a folder; return the files."""
+        if form not in {"parquet", "csv", "json"}:
+            raise DroverError(f"format is {form!r}, but must be parquet, csv or json. Choose one.")
+        folder.mkdir(parents=True, exist_ok=True)
+        written = [folder / "summary.json"]
+        written[0].write_text(json.dumps(self.told(), indent=2) + "\n", encoding="utf-8")
+        for name in TABLES:
+            table: pl.DataFrame = getattr(self, name)
+            path = folder / f"{name}.{form}"
+            if form == "parquet":
+                table.write_parquet(path)
+            elif form == "csv":
+                table.write_csv(path)
+            else:
+                table.write_json(path)
+            written.append(path)
+        return tuple(written)
+
+    def told(self) -> dict[str, float | None]:
+        """Return the summary as JSON takes it: what is not known is null."""
+        return {name: value if math.isfinite(value) else None for name, value in self.summary.items()}

@@ -1,0 +1,1 @@
+"""Tuples in a pool, chained into queues."""

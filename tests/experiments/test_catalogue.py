@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import re
+
+import polars as pl
+import pytest
+
+from drover.cli import main
+from drover.experiments.catalogue import EXPERIMENTS, FAMILIES, TEXTS
+from drover.experiments.run import run
+from drover.experiments.table import MARKS
+
+NAMES = list(EXPERIMENTS)
+
+
+def test_no_name_is_given_twice() -> None:
+    assert len(EXPERIMENTS) == sum(len(family.EXPERIMENTS) for family in FAMILIES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_experiment_is_well_formed(name: str) -> None:
+    experiment = EXPERIMENTS[name]
+    assert re.fullmatch(r"[A-Z]-(fig|table)\d+(\.\d+)?(-spark)?", name)
+    assert name[0] in TEXTS
+    assert len({claim.name for claim in experiment.claims}) == len(experiment.claims) > 0
+    assert all(claim.text.endswith(".") for claim in experiment.claims)
+    full, quick = experiment.rows(), experiment.rows(quick=True)
+    assert len(quick) < len(full)
+    assert {frozenset(row) for row in (*full, *quick)} == {frozenset(full[0])}, "all rows have the same parameters"
+    assert not set(full[0]) & {*experiment.columns, *MARKS}
+    assert experiment.timed <= set(experiment.columns)
+    known = {*full[0], *experiment.columns}
+    for panel in experiment.panels:
+        assert {panel.x, panel.y, *panel.where} <= known
+        assert {panel.line, panel.bound} <= {*known, ""}
+        assert any(all(row[key] == value for key, value in panel.where.items()) for row in full), "a panel has rows"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_seed_of_the_quick_version_runs(name: str) -> None:
+    experiment = EXPERIMENTS[name]
+    result = run(experiment, quick=True, seeds=1)
+    assert len(result.rows) == len(experiment.rows(quick=True, seeds=1))
+    assert set(result.rows.columns) == {*experiment.rows(quick=True)[0], *experiment.columns, *MARKS}
+    for column in experiment.columns:
+        assert not result.rows[column].is_null().any()
+    assert [verdict.claim for verdict in result.verdicts] == [claim.name for claim in experiment.claims]
+    assert all(verdict.measured for verdict in result.verdicts)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_row_depends_on_nothing_but_itself(name: str) -> None:
+    experiment = EXPERIMENTS[name]
+    rows = experiment.rows(quick=True, seeds=1)
+    chosen = [rows[0], rows[-1], rows[0]]
+    first, last, again = (experiment.measure(row) for row in chosen)
+    untimed = [key for key in experiment.columns if key not in experiment.timed]
+    one, other = (pl.DataFrame([{key: found[key] for key in untimed}]) for found in (first, again))
+    assert one.equals(other, null_equal=True) or not untimed
+    assert set(last) == set(experiment.columns)
+
+
+@pytest.mark.slow
+def test_all_quick_versions_make_pages(tmp_path: object) -> None:
+    assert main(["experiment", "pages", "--quick", "--out", str(tmp_path), "--rows", f"{tmp_path}/rows"]) == 0
