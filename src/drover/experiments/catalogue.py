@@ -11,14 +11,34 @@ from typing import Final
 
 from drover.errors import DroverError, nearest, shorten
 from drover.experiments.b import courses, offline, plans, rounds, sensitivity, unpredictable
+from drover.experiments.h import churn, online, rates, real
+from drover.experiments.h import offline as known
 from drover.experiments.r import bounds, inputs, links, lower, sizes
 from drover.experiments.table import Experiment
 
 TEXTS: Final[Mapping[str, str]] = {
     "B": "Correlation-based load distribution [Xing05]",
     "R": "Resilient operator distribution [Xing06]",
+    "H": "Herding small queries [Zong15]",
 }
-FAMILIES: Final = (plans, rounds, courses, sensitivity, unpredictable, offline, bounds, sizes, inputs, lower, links)
+FAMILIES: Final = (
+    plans,
+    rounds,
+    courses,
+    sensitivity,
+    unpredictable,
+    offline,
+    bounds,
+    sizes,
+    inputs,
+    lower,
+    links,
+    known,
+    online,
+    churn,
+    rates,
+    real,
+)
 
 EXPERIMENTS: Final[Mapping[str, Experiment]] = {
     experiment.name: experiment for family in FAMILIES for experiment in family.EXPERIMENTS
