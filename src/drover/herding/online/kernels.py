@@ -25,7 +25,7 @@ from drover.herding.sets.kernels import SPREAD, compiled, count_down, count_of, 
 from drover.load.arrays import Flags, Floats, Ints
 
 ROUNDING = 1e-12
-LEAST_COST, RARE_FIRST, GATHER, LEAST_SOURCE, LEAST_TYPES, RANDOM, IN_TURN, HASH = range(8)
+LEAST_COST, RARE_FIRST, GATHER, LEAST_SOURCE, LEAST_TYPES, RANDOM, IN_TURN, HASH, WISH = range(9)
 STAYING = 0.75  # of all that arrived are still here: below that, gathering counts on departures
 PENALTY = 0.1  # of a server filled to its limit, against a source all of whose queries are there
 
@@ -200,8 +200,12 @@ def first_after(state: State, rules: Rules, weight: float) -> int:
 def choose(
     state: State, rules: Rules, sources: Ints, weight: float, kind: int, draw: float, work: Floats, near: Ints
 ) -> int:
-    """Return the server for an arrival."""
-    if rules.policy <= GATHER:
+    """Return the server for an arrival; with WISH, `draw` is the one it should have, or -1, and else it is gathered."""
+    if rules.policy == WISH:
+        wish, density = int(draw), density_with(state.totals, weight)
+        if wish >= 0 and is_open(rules, state.load, state.capacity, weight, density, wish):
+            return wish
+    if rules.policy <= GATHER or rules.policy == WISH:
         return least_cost(state, rules, sources, weight, work, near)
     if rules.policy <= LEAST_TYPES:
         return least_after(state, rules, sources, weight, kind, work, near)
