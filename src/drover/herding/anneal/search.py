@@ -37,6 +37,7 @@ class Effort:
 
 
 DEFAULT: Final = Effort()
+BRIEF: Final = Effort(steps=500_000, hot=0.05, cold=0.05)  # a tenth of a second: downhill, and not much else
 
 
 def cut(problem: Problem, servers: Ints) -> Ints:
@@ -76,8 +77,8 @@ def pieces_of(problem: Problem, piece: Ints) -> Pieces:
 
 def layout_of(problem: Problem, pieces: Pieces, server: Ints) -> Layout:
     """Return where pieces are, (P,), as the kernel changes it."""
-    count = np.zeros((problem.m, problem.k), dtype=np.int32)
-    np.add.at(count, (pieces.source, np.repeat(server, np.diff(pieces.start))), 1)
+    pairs = pieces.source * problem.k + np.repeat(server, np.diff(pieces.start))
+    count = np.bincount(pairs, minlength=problem.m * problem.k).astype(np.int32).reshape(problem.m, problem.k)
     held, size = np.bincount(server, pieces.weight, problem.k), np.bincount(server, minlength=problem.k)
     # A server has at most as many pieces as there are, or as fit if all are as light as the lightest.
     most = np.minimum(len(server), (pieces.limits / pieces.weight.min()).astype(np.int64) + 1)
@@ -126,3 +127,8 @@ def anneal(problem: Problem, rng: Generator, effort: Effort = DEFAULT) -> Ints:
     starts = [least_server_rare(problem, rng), least_added(problem, rng)]
     best = min(starts, key=lambda servers: float(server_traffic(problem, servers).sum()))
     return improve(problem, best, rng, effort)
+
+
+def polish(problem: Problem, rng: Generator) -> Ints:
+    """Assign by the least traffic of the server, the rarest sources first, then anneal briefly and cold."""
+    return improve(problem, least_server_rare(problem, rng), rng, BRIEF)
