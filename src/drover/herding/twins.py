@@ -14,7 +14,7 @@ import numpy as np
 from drover.herding.problem import ROUNDING, Problem
 from drover.load.arrays import Floats, Ints
 
-STAYING, PENALTY = 0.75, 0.1
+STAYING, PENALTY = 0.75, 0.3
 
 
 @dataclass
@@ -118,11 +118,12 @@ class Plain:
             return 0.0
         if policy == "rare-first":
             return rare
-        if len(self.queries) >= STAYING * self.arrived:
-            return gathered if gain == whole else rare
+        if len(self.queries) >= STAYING * self.arrived and gain < whole:
+            return rare
         fair = density * self.capacity[j]
         room = self.limit(fair) - fair
-        return gathered * (1 - PENALTY * (self.load(j) - fair) / room) if room > 0 else gathered
+        rate = whole / len(sources)
+        return gathered - PENALTY * rate * (self.load(j) - fair) / room if room > 0 else gathered
 
 
 def spread(number: int) -> int:

@@ -27,7 +27,7 @@ from drover.load.arrays import Flags, Floats, Ints
 ROUNDING = 1e-12
 LEAST_COST, RARE_FIRST, GATHER, LEAST_SOURCE, LEAST_TYPES, RANDOM, IN_TURN, HASH, WISH = range(9)
 STAYING = 0.75  # of all that arrived are still here: below that, gathering counts on departures
-PENALTY = 0.1  # of a server filled to its limit, against a source all of whose queries are there
+PENALTY = 0.3  # of a server filled to its limit, against a source of mean rate all of whose queries are there
 
 
 @part
@@ -100,21 +100,24 @@ def collect(state: State, sources: Ints, work: Floats, near: Ints, closely: bool
 
 
 @part
-def nearness(rules: Rules, staying: bool, load: float, fair: float, rare: float, gathered: float, held: bool) -> float:
+def nearness(
+    rules: Rules, staying: bool, load: float, fair: float, rare: float, gathered: float, held: bool, rate: float
+) -> float:
     """Return by how much a server is preferred among those that cost as little.
 
     Rare first: a source with few queries should not be copied, so its server is taken; the popular one will be
     everywhere anyway. Gathering: a copy with few queries should die out, so the server that has the larger part of a
-    source's queries is taken. Without departures none dies out, and it is done only where nothing has to be copied.
+    source's queries is taken, unless it is full: where every source is on every server, load is all that matters. While
+    queries stay, no copy dies out, and gathering is left to those for whom nothing has to be copied.
     """
     if rules.policy == LEAST_COST:
         return 0.0
     if rules.policy == RARE_FIRST:
         return rare
-    if staying:
-        return gathered if held else rare
+    if staying and not held:
+        return rare
     room = limit_of(rules, fair) - fair
-    return gathered * (1 - PENALTY * (load - fair) / room) if room > 0 else gathered
+    return gathered - PENALTY * rate * (load - fair) / room if room > 0 else gathered
 
 
 @compiled
@@ -136,7 +139,8 @@ def least_cost(state: State, rules: Rules, sources: Ints, weight: float, work: F
         found, gain[j] = gain[j], 0.0
         if found == most and is_open(rules, load, capacity, weight, density, j):
             fair, held = density * capacity[j], most == everything
-            closeness = nearness(rules, staying, load[j], fair, work[1, j], work[2, j], held)
+            rate = everything / len(sources)
+            closeness = nearness(rules, staying, load[j], fair, work[1, j], work[2, j], held, rate)
             if best < 0 or closeness > nearest or (closeness == nearest and lighter(load, capacity, j, best)):
                 best, nearest = j, closeness
     return best if best >= 0 else lightest(state, rules, weight)
