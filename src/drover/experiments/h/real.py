@@ -91,9 +91,9 @@ def nearly_worst(rows: pl.DataFrame) -> Finding:
             )
         ]
     words = "; ".join(f"{name} {listed(values)}" for name, values in found.items())
-    return Finding(
-        f"round robin over the worst case, by servers: {words}", any(v >= 0.8 for vs in found.values() for v in vs)
-    )
+    parts = [part for values in found.values() for part in values]
+    most = sum(part >= 0.8 for part in parts) > len(parts) / 2
+    return Finding(f"round robin over the worst case, by servers: {words}", most)
 
 
 def on_all(first: tuple[str, ...], others: tuple[str, ...], rows: pl.DataFrame) -> Finding:
@@ -137,7 +137,13 @@ EXPERIMENTS: Final = (
                 "It depends on how often sources are shared: the text's trace must have had more "
                 "queries for each source.",
             ),
-            Claim("nearly-worst", "Round robin is nearly as bad as the worst case.", nearly_worst),
+            Claim(
+                "nearly-worst",
+                "Round robin is nearly as bad as the worst case.",
+                nearly_worst,
+                "It is with ten servers and hundreds of queries for each source; with fewer queries for a source than "
+                "servers it cannot be everywhere.",
+            ),
             Claim(
                 "less",
                 "LeastCost takes much less than round robin.",
