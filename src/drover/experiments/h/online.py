@@ -144,7 +144,8 @@ EXPERIMENTS: Final = (
                 "queries",
                 "The factor is largely invariant to the number of queries.",
                 invariant,
-                "It is from 100,000 queries on; with 10,000 the allowance of 10 lets a server have a tenth more than the mean.",
+                "It is from 100,000 queries on; with 10,000 the allowance of 10 lets a server have a tenth more "
+                "than the mean.",
             ),
             Claim(
                 "gather", "Not in the text: gathering takes at most the traffic of LeastCost in every plot.", everywhere
