@@ -17,6 +17,7 @@ NAMES: Mapping[str, str] = {
     "placement": "how long placing takes, against printed times and plain numpy",
     "optimum": "how near plans come to the best there is, on small problems",
     "resilience": "feasible sets of all policies on random trees, and the search beyond ROD",
+    "herding": "assigning small queries: how many per second, and how much traffic against LeastCost and Mt-KaHyPar",
     "steadiness": "variance and balance of correlation-based plans, and the search beyond them",
     "simulator": "invocations per second against SimPy, memory, plans near saturation, events against fluid",
 }

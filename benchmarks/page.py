@@ -1,4 +1,4 @@
-"""Write the tables of docs/placement.md again: `python -m benchmarks.page`, about ten minutes."""
+"""Write the tables of docs/placement.md and docs/herding.md again: `python -m benchmarks.page`, half an hour."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 from benchmarks.compare import Outcome
 
-PAGE = Path(__file__).parents[1] / "docs" / "placement.md"
-NAMES = ("placement", "resilience", "optimum", "steadiness")
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = {"placement.md": ("placement", "resilience", "optimum", "steadiness"), "herding.md": ("herding",)}
 
 
 def fill(text: str, name: str, table: str) -> str:
@@ -22,9 +22,11 @@ def fill(text: str, name: str, table: str) -> str:
 
 
 def main() -> None:
-    for name in NAMES:
-        outcome: Outcome = import_module(f"benchmarks.{name}").bench(False)
-        PAGE.write_text(fill(PAGE.read_text(encoding="utf-8"), name, outcome.table()), encoding="utf-8")
+    for page, names in PAGES.items():
+        for name in names:
+            outcome: Outcome = import_module(f"benchmarks.{name}").bench(False)
+            path = DOCS / page
+            path.write_text(fill(path.read_text(encoding="utf-8"), name, outcome.table()), encoding="utf-8")
 
 
 if __name__ == "__main__":

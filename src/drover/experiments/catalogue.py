@@ -12,12 +12,15 @@ from typing import Final
 from drover.errors import DroverError, nearest, shorten
 from drover.experiments.b import courses, offline, plans, rounds, sensitivity, unpredictable
 from drover.experiments.engine import bursts, migration, traffic
+from drover.experiments.h import churn, online, rates, real
+from drover.experiments.h import offline as known
 from drover.experiments.r import bounds, inputs, links, lower, sizes
 from drover.experiments.table import Experiment
 
 TEXTS: Final[Mapping[str, str]] = {
     "B": "Correlation-based load distribution [Xing05]",
     "R": "Resilient operator distribution [Xing06]",
+    "H": "Herding small queries [Zong15]",
 }
 FAMILIES: Final = (
     plans,
@@ -34,6 +37,11 @@ FAMILIES: Final = (
     bursts,
     migration,
     traffic,
+    known,
+    online,
+    churn,
+    rates,
+    real,
 )
 
 EXPERIMENTS: Final[Mapping[str, Experiment]] = {

@@ -1,0 +1,117 @@
+"""What rows of text H have in common: a workload, a policy, and how claims compare lines.
+
+Rule 1: rows of one workload are neighbours, so one is remembered. Rule 2: judging is a function of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final, cast
+
+import polars as pl
+from numpy.random import default_rng
+
+from drover.experiments.summary import listed, mean, numbers_of, select, values_of
+from drover.experiments.table import Finding, Row, Value, unjudged
+from drover.herding.anneal.search import Effort, anneal
+from drover.herding.generate import Correlation, Workload, generate
+from drover.herding.policy import assign
+from drover.herding.problem import Problem
+from drover.herding.score import score
+from drover.load.arrays import Ints
+
+BASE: Final[dict[str, Value]] = {"queries": 100_000, "servers": 100, "sources": 2, "skew": 2.0}
+SMALL: Final[dict[str, Value]] = {"queries": 4_000, "servers": 20, "sources": 2, "skew": 2.0}
+QUICK_STEPS: Final = Effort(steps=10_000_000)  # three seconds; docs/herding.md has what the default finds
+COLUMNS: Final = {
+    "replication": "traffic over the rate of all sources that are subscribed to",
+    "imbalance": "largest load of a server over the mean",
+}
+
+
+@lru_cache(maxsize=1)
+def problem_of(queries: int, servers: int, sources: int, skew: float, rates: str, seed: int) -> Problem:
+    """Return a workload of the text."""
+    rule = cast("Correlation", rates)
+    workload = Workload(queries=queries, servers=servers, sources=sources, skew=skew, rates=rule)
+    return generate(workload, default_rng((seed, 2015)))
+
+
+def problem_in(row: Row) -> Problem:
+    """Return the workload of a row."""
+    sizes = (int(row["queries"]), int(row["servers"]), int(row["sources"]))
+    return problem_of(*sizes, float(row["skew"]), str(row.get("rates", "equal")), int(row["seed"]))
+
+
+def servers_of(problem: Problem, policy: str, seed: int) -> Ints:
+    """Return the assignment of a policy, (n,); annealing takes few steps here."""
+    rng = default_rng(seed)
+    return anneal(problem, rng, QUICK_STEPS) if policy == "annealed" else assign(problem, policy, rng)
+
+
+def measure(row: Row) -> Row:
+    """Assign the queries of a row, none of which leaves."""
+    problem = problem_in(row)
+    found = score(problem, servers_of(problem, str(row["policy"]), int(row["seed"])))
+    return {"replication": found.replication, "imbalance": found.imbalance}
+
+
+def line(rows: pl.DataFrame, policy: str, x: str, y: str = "replication") -> list[float]:
+    """Return the means of a policy for rising x."""
+    part = select(rows, policy=policy)
+    return [mean(part, y, **{x: value}) for value in numbers_of(rows, x)]
+
+
+def told(rows: pl.DataFrame, policies: Sequence[str], x: str) -> str:
+    """Return the means of several policies in words."""
+    words = "; ".join(f"{policy} {listed(line(rows, policy, x))}" for policy in policies)
+    return f"at {x} {listed(numbers_of(rows, x))}: {words}"
+
+
+def lacks(rows: pl.DataFrame, policies: Sequence[str], x: str, least: int = 2) -> Finding | None:
+    """Return that these rows do not tell, if a policy is missing or x takes fewer values than that."""
+    known = {str(name) for name in values_of(rows, "policy")} if len(rows) else set()
+    if not set(policies) <= known or len(numbers_of(rows, x)) < least:
+        return unjudged(f"{', '.join(policies)} were not all run at {least} values of {x}")
+    return None
+
+
+def rises(rows: pl.DataFrame, policies: Sequence[str], x: str, *, falls: bool = False) -> Finding:
+    """Find whether the factor of every policy rises with x, or falls."""
+    if missing := lacks(rows, policies, x):
+        return missing
+    sign = -1 if falls else 1
+    lines = [line(rows, policy, x) for policy in policies]
+    holds = all(sign * (b - a) > 0 for values in lines for a, b in pairwise(values))
+    return Finding(told(rows, policies, x), holds)
+
+
+def lowest(rows: pl.DataFrame, first: Sequence[str], others: Sequence[str], x: str, within: float = 1.0) -> Finding:
+    """Find whether the best of `first` is at every x at most `within` times the best of the others."""
+    if missing := lacks(rows, (*first, *others), x, 1):
+        return missing
+    mine = [min(values) for values in zip(*(line(rows, name, x) for name in first), strict=True)]
+    theirs = [min(values) for values in zip(*(line(rows, name, x) for name in others), strict=True)]
+    holds = all(a <= within * b for a, b in zip(mine, theirs, strict=True))
+    return Finding(told(rows, (*first, *others), x), holds)
+
+
+def up_to(rows: pl.DataFrame, first: Sequence[str], other: str, x: str, factor: float) -> Finding:
+    """Find whether the best of `first` is somewhere so many times below another policy."""
+    if missing := lacks(rows, (*first, other), x, 1):
+        return missing
+    gains = [
+        theirs / mine for name in first for mine, theirs in zip(line(rows, name, x), line(rows, other, x), strict=True)
+    ]
+    return Finding(f"at most {max(gains):.2f} times; {told(rows, (*first, other), x)}", max(gains) >= factor)
+
+
+def alike(rows: pl.DataFrame, one: str, other: str, x: str, within: float) -> Finding:
+    """Find whether two policies differ by at most that factor at every x."""
+    if missing := lacks(rows, (one, other), x, 1):
+        return missing
+    pairs = zip(line(rows, one, x), line(rows, other, x), strict=True)
+    worst = max(max(a / b, b / a) for a, b in pairs)
+    return Finding(f"largest ratio {worst:.3f}; {told(rows, (one, other), x)}", worst <= within)

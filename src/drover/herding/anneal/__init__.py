@@ -1,0 +1,1 @@
+"""Better assignments of queries that are all known, by simulated annealing."""

@@ -1,0 +1,1 @@
+"""Assigning queries of equal weight to equal servers, millions per second."""

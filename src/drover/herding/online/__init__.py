@@ -1,0 +1,1 @@
+"""Assigning queries as they come and go."""

@@ -1,0 +1,1 @@
+"""Lists of the servers that hold a source."""

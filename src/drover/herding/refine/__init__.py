@@ -1,0 +1,1 @@
+"""Moving few queries so that servers receive fewer sources."""

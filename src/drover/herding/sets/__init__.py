@@ -1,0 +1,1 @@
+"""Sets and counts that the compiled parts of herding share."""
