@@ -38,6 +38,7 @@ ON_OFF = dict(zip(COMBINED, (3.0, 2.0, 4.0, 9.0, 8.0, 1.0, 1.5), strict=True))
     ("experiment", "claim", "level", "bent", "y"),
     [
         ("B-fig3", "correlation-best", GLOBALLY, {"largest-first": 1.9}, "latency_ratio"),
+        ("B-fig3", "correlation-below", GLOBALLY, {"balanced-random": 0.9}, "latency_ratio"),
         ("B-fig3", "drawn-offsets", GLOBALLY, {"balanced-random": 1.9}, "latency_ratio"),
         ("B-fig3", "steady-below", GLOBALLY, {"steady": 1.1}, "latency_ratio"),
         ("B-fig4", "correlation-smaller", GLOBALLY, {"largest-first": 1.5}, "deviation"),
