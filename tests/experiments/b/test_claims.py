@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import polars as pl
 import pytest
 
+from drover.experiments.b import plans
 from drover.experiments.b.offline import LOADS, PRINTED
 from drover.experiments.table import Value
 from tests.experiments.judging import table, verdict
@@ -42,3 +43,17 @@ def test_table_1() -> None:
     assert not verdict("B-table1", "time", times(1)).holds
     assert not verdict("B-table1", "rounds", times(1)).holds
     assert not verdict("B-table1", "time", times(1e-3).head(2)).judged
+
+
+@pytest.mark.parametrize(("steady", "holds"), [(19.0, True), (21.0, False)])
+def test_a_fifth_of_the_latency_near_saturation(steady: float, holds: bool) -> None:
+    rows = pl.DataFrame(
+        [
+            {"mode": "event", "offsets": "even", "load": 0.95, "policy": policy, "seed": seed, "latency_ratio": value}
+            for policy, value in (("correlation", 100.0), ("steady", steady))
+            for seed in (1, 2)
+        ]
+    )
+    assert plans.fifth(rows).holds == holds
+    assert "2 seeds" in plans.fifth(rows).measured
+    assert not plans.fifth(rows.with_columns(load=pl.lit(0.5))).judged
