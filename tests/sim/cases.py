@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -113,8 +112,3 @@ def cases(draw: st.DrawFn) -> Case:
     arrivals = tuple(np.sort(np.round(rng.uniform(0, 6, count) * 8) / 8) for count in counts)
     schedule = draw(st.sampled_from(["fifo", "round-robin"]))
     return Case(model, cluster, places, arrivals, schedule, draw(st.integers(1, 3)), int(rng.integers(1000)))
-
-
-def rates_of(model: Model, rates: Mapping[str, float]) -> Floats:
-    """Rates in the order of the sources."""
-    return np.array([rates[name] for name in model.sources])

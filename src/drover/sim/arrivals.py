@@ -51,10 +51,11 @@ class Arrivals:
     def _within(self, end: float) -> Floats:
         """Return the tuples of the present step that come before `end`."""
         last = self._passed + self._rate * (end - self._begun)
+        drawn = [self._mass]
         while self._drawn <= last:
-            gaps = np.cumsum(np.append(self._drawn, self._gaps()))[1:]
-            self._mass = np.concatenate([self._mass, gaps])
-            self._drawn = float(gaps[-1])
+            drawn.append(np.cumsum(np.append(self._drawn, self._gaps()))[1:])
+            self._drawn = float(drawn[-1][-1])
+        self._mass = np.concatenate(drawn)
         # Rounding may put a tuple just before its step, and before the one that came last.
         times = np.maximum(self._begun + (self._mass - self._passed) / self._rate, self._begun)
         count = int(np.searchsorted(times, end))

@@ -55,7 +55,7 @@ class Loop:
         self.recorder = Recorder(self.model, cluster.capacities, control.window, span.warmup)
         self.periods = 0
         self.lost = 0.0
-        self.fed, self.stretch = 0.0, span.sample
+        self.fed, self.stretch = 0.0, span.sample / 8  # rates may be high: begin with little
         self.known, self.decisions = cluster.n, 0
         self.first_plan = np.inf if control.first is None else _given(control.first_at, span.warmup)
 
