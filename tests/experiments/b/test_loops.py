@@ -164,12 +164,19 @@ def as_in_the_text(policy: str, name: str, at: int, count: int) -> float:
 
 def test_sensitivity() -> None:
     good = varied(as_in_the_text)
-    for claim in ("glb-insensitive", "se-insensitive", "llf-suffers", "many-operators", "half-window"):
+    for claim in (
+        "glb-insensitive",
+        "se-insensitive",
+        "llf-suffers",
+        "many-operators",
+        "half-window",
+        "half-window-rounds",
+    ):
         assert verdict("B-fig9", claim, good).holds, claim
     swapped = {"correlation": "largest-first", "largest-first": "correlation", "cor-se-imp": "llf-bal",
                "llf-bal": "cor-se-imp"}  # fmt: skip
     bad = varied(lambda policy, *others: as_in_the_text(swapped[policy], *others))
-    for claim in ("glb-insensitive", "se-insensitive", "llf-suffers", "half-window"):
+    for claim in ("glb-insensitive", "se-insensitive", "llf-suffers", "half-window", "half-window-rounds"):
         assert (verdict("B-fig9", claim, bad).holds, verdict("B-fig9", claim, bad).judged) == (False, True), claim
     worse = varied(lambda policy, *others: as_in_the_text(policy, *others) * (3 if policy == "largest-first" else 1))
     assert not verdict("B-fig9", "many-operators", worse).holds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import polars as pl
@@ -70,17 +71,17 @@ def alike_with_many(rows: pl.DataFrame) -> Finding:
     return Finding(words, other <= NEAR * one)
 
 
-def half_a_window(rows: pl.DataFrame) -> Finding:
-    """Find whether COR-GLB works with a window of half a period: below LLF-GLB, and not twice what it is by default."""
+def half_a_window(policies: tuple[str, str], rows: pl.DataFrame) -> Finding:
+    """Find whether the first works with a window of half a period: below the other, and not twice its default."""
     part = select(rows, vary="period")
-    if not {10.0, 20.0} <= set(numbers_of(part, "period")):
+    periods = numbers_of(part, "period")
+    if not {10.0, 20.0} <= set(periods):
         return unjudged("periods of 10 and 20 s were not both run")
-    at = numbers_of(part, "period").index(20.0)
-    lines = {policy: line(part, policy, "latency_ratio", "period") for policy in STATIC}
-    default = lines["correlation"][numbers_of(part, "period").index(10.0)]
-    words = f"period 20 s, window 10 s: correlation {lines['correlation'][at]:.3g}, largest-first "
-    words += f"{lines['largest-first'][at]:.3g}; correlation at a period of 10 s {default:.3g}"
-    return Finding(words, lines["correlation"][at] <= min(NEAR * default, lines["largest-first"][at]))
+    (default, long), (_, other) = (
+        [line(part, policy, "latency_ratio", "period")[periods.index(at)] for at in (10.0, 20.0)] for policy in policies
+    )
+    words = f"period 20 s, window 10 s: {policies[0]} {long:.3g}, {policies[1]} {other:.3g}"
+    return Finding(f"{words}; {policies[0]} at a period of 10 s {default:.3g}", long <= min(NEAR * default, other))
 
 
 def grids(base: Row, varied: Mapping[str, Sequence[Value]], seeds: int) -> tuple[Grid, ...]:
@@ -96,8 +97,7 @@ ABOUT: Final = f"""
 Load 0.9, one parameter varied at a time; the text names the parameters, but not their values. `correlation` (COR-GLB)
 and `largest-first` (LLF-GLB) make a plan once, as in Fig. 3; `cor-se-imp` and `llf-bal` work every second from whole
 chains on, recovery included, as in Fig. 6. `per_node` is the number of operators for each node; chains keep their ten
-operators, so few operators are few streams. The warm-up is as long as the window if that is longer. Two seeds
-instead of the text's five.
+operators, so few operators are few streams. The warm-up is as long as the window if that is longer.
 
 {SETTING.strip()}
 """
@@ -107,7 +107,7 @@ EXPERIMENTS: Final = (
         name="B-fig9",
         title="Sensitivity to the parameters at load 0.9",
         about=ABOUT,
-        grids=grids(DEFAULTS, VARIED, 2),
+        grids=grids(DEFAULTS, VARIED, 5),
         quick=grids(SMALL, {"period": (5.0, 20.0), "samples": (5, 10)}, 1),
         measure=measure,
         columns=COLUMNS,
@@ -116,27 +116,40 @@ EXPERIMENTS: Final = (
                 "glb-insensitive",
                 f"COR-GLB is not sensitive to any parameter but few operators; not is within {SPREAD:g} times.",
                 lambda rows: insensitive(("correlation",), rows),
+                "a window of half a period, be it short or the period long, is too little for a plan that is made "
+                "once, and with 40 nodes it came out worse. To samples and ratio it is not sensitive.",
             ),
             Claim(
                 "se-insensitive",
                 "COR-SE-IMP is not sensitive to any parameter but few operators.",
                 lambda rows: insensitive(("cor-se-imp",), rows),
+                "by a hair: three times from a period of 5 s to one of 20 s, and almost as much from a ratio of 2 to "
+                "one of 8. Nodes, window and samples change little.",
             ),
             Claim(
                 "llf-suffers",
                 "LLF performs badly with few nodes, few operators, long periods and large ratios; badly is "
                 f"{WORSE:g} times from one end to the other.",
                 llf_suffers,
+                "with few operators, long periods and large ratios it does; few nodes make no difference here.",
             ),
             Claim(
                 "many-operators",
                 f"With many operators LLF-GLB is almost as good as COR-GLB; almost is within {NEAR:g} times.",
                 alike_with_many,
+                "with 40 operators for each node, where it is best, it is still 3.5 times COR-GLB at this load.",
             ),
             Claim(
                 "half-window",
                 "COR-GLB works pretty well when the window is half of the period.",
-                half_a_window,
+                partial(half_a_window, STATIC),
+                "a plan that is made once from half a period takes streams that were high for heavy ones, and those "
+                "that were low for light ones: it is off balance as soon as they change.",
+            ),
+            Claim(
+                "half-window-rounds",
+                "The same of COR-SE-IMP, which goes on working.",
+                partial(half_a_window, DYNAMIC),
             ),
         ),
         panels=tuple(

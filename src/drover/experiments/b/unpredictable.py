@@ -106,8 +106,8 @@ EXPERIMENTS: Final = (
                 "two-way-effective",
                 "The same of COR-GLB-RE-IMP.",
                 partial(below, first=("cor-glb-re-imp",), others=OTHERS),
-                "correlations in ten seconds of such streams are mostly chance; it deals whole nodes out again and again "
-                "by them, and moves several times the load of the system, each move with its suspension.",
+                "correlations in ten seconds of such streams are mostly chance; it deals whole nodes out again and "
+                "again by them, and moves several times the load of the system, each move with its suspension.",
             ),
             Claim(
                 "ours-below",
@@ -118,8 +118,8 @@ EXPERIMENTS: Final = (
                 "searched-below",
                 "Not in the text: a plan for the largest feasible set, never changed, is below LLF and RAND, too.",
                 partial(below, first=("searched",), others=OTHERS),
-                "up to 0.6 it is the best of all. It looks at no rates, so its nodes are not balanced at the mean ones, "
-                "and at 0.8 that overloads a node for good in some runs: the standard error is large.",
+                "up to 0.6 it is the best of all. It looks at no rates, so its nodes are not balanced at the mean "
+                "ones, and at 0.8 that overloads a node for good in some runs: the standard error is large.",
             ),
         ),
         panels=tuple(Panel(x="load", y=y, line="policy", log="y") for y in ("latency_ratio", "moved")),
