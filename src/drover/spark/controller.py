@@ -17,10 +17,10 @@ from typing import Any, Final
 
 from drover.control import history
 from drover.control.explain import Explanation, explain
-from drover.control.history import CHUNK, Saved
+from drover.control.history import Saved
 from drover.control.loop import approve, step
-from drover.control.record import Kind, Proposal, Record
-from drover.control.settings import Control, Mode
+from drover.control.record import Kind, Proposal, Record, changed_since
+from drover.control.settings import KEYS, Control, Mode, control_of, fitting
 from drover.control.state import State
 from drover.control.view import World
 from drover.errors import DroverError, StateError
@@ -58,7 +58,7 @@ class Controller:
         self.settings = settings
         self._network, self._planner = network, planner
         self._clock, self._slots = clock, slots
-        self._ledger = Ledger(network, clock())
+        self._ledger = Ledger(network)
         self._inbox: queue.Queue[tuple[float, Figures] | None] = queue.Queue()
         self._turn = threading.RLock()  # held while state is read or changed
         self._state, self._drained = State(), frozenset[int]()
@@ -106,15 +106,16 @@ class Controller:
         self._inbox.task_done()
 
     def _take(self, now: float, figures: Figures) -> None:
-        collected = self._ledger.take(now, figures, self.settings.period)
-        if collected is not None:
-            with self._turn:
+        with self._turn:
+            collected = self._ledger.take(now, figures, self.settings.period)
+            if collected is not None:
                 self._decide(collected)
 
     def _decide(self, collected: Collected) -> None:
         """Run one step of the loop, carry out what it says, and write it down."""
         state = self._state
         state = replace(state, window=state.window.push(state.period + 1, *collected.period))
+        state = state.clock(collected.speeds)
         for seconds, size in collected.moved:
             state = state.learn(seconds, size)
         state, record = step(state, self._world(), self.settings)
@@ -123,18 +124,25 @@ class Controller:
     def _settle(self, state: State, record: Record) -> None:
         if record.kind is Kind.MOVED and record.proposal is not None:
             record = self._carry_out(record, record.proposal)
+            if record.kind is not Kind.MOVED:
+                state = replace(state, moved=self._state.moved)  # what has not moved need not rest
         self._state = state
         self._records.append(record)
         fs, path = open_root(self._planner.root)
-        history.write(fs, path, list(self._records)[-CHUNK:])
+        history.write(fs, path, list(self._records))
         self._save()
 
     def _carry_out(self, record: Record, proposal: Proposal) -> Record:
+        def changed(plan: Plan) -> Plan:
+            if (change := changed_since(proposal, plan)) is not None:  # somebody was quicker
+                raise DroverError(f"the world has changed: {change}")
+            return apply(plan, proposal.moves)
+
         try:
-            self._planner.replan(lambda plan: apply(plan, proposal.moves))
-        except DroverError as error:  # somebody was quicker
+            made = self._planner.replan(changed)
+        except DroverError as error:
             return replace(record, kind=Kind.REFUSED, reason=str(error))
-        self._ledger.expect(self._planner.plan.number, proposal.bytes)
+        self._ledger.expect(made.number, proposal.bytes)
         return record
 
     def _save(self) -> None:
@@ -201,6 +209,7 @@ class Controller:
     def change(self, **settings: Any) -> Control:  # Any: the fields of Control
         """Change settings of the running loop, such as the mode."""
         with self._turn:
-            self.settings = replace(self.settings, **settings)
+            named = {name: getattr(self.settings, name) for name in KEYS} | settings
+            self.settings = fitting(control_of(named), self._planner.plan.node_of)
             self._save()
             return self.settings

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
-from drover.control.settings import Control, control_of
+from drover.control.settings import Control, control_of, fitting
 from drover.errors import DroverError
 from drover.flow.state.storage import local_path, open_root
 from drover.flow.tables import Address, AnyAddress, addresses
@@ -56,6 +56,7 @@ def run(
     made; one that is not as declared is refused. `control` says how load is managed: "observe" (the default), "propose"
     or "auto", or settings of `drover.Control` by name.
     """
+    settings = fitting(control_of(control), units_of(network))
     delivered = _sinks(network, sinks)
     reading = read_sources(network, sources)
     spark = reading.frame.sparkSession
@@ -63,7 +64,7 @@ def run(
         network, reading, delivered, checkpoint, Planner(checkpoint, _plan(network, plan, nodes)), stop_on_failure,
         None if dead_letters is None else _sink(dead_letters), _addresses(network, tables or {}, checkpoint),
     )  # fmt: skip
-    controller = Controller(network, driver.planner, control_of(control), slots=slots(spark))
+    controller = Controller(network, driver.planner, settings, slots=slots(spark))
     driver.open()
     driver.listen(controller)
     controller.start()
