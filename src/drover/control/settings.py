@@ -83,7 +83,7 @@ def faults(given: Mapping[str, Any]) -> Iterator[Fault]:  # Any: as read from a 
             yield from _capacity(value)
         elif name == "pins":
             yield from _pins(value)
-        else:
+        elif value != DEFAULTS[name]:
             yield from _word(name, value, _policies(name), "a policy")
 
 
@@ -96,7 +96,7 @@ def _policies(name: str) -> list[str]:
 
 
 def _word(name: str, value: object, known: Sequence[str], what: str) -> Iterator[Fault]:
-    if value == DEFAULTS[name] or (isinstance(value, str) and value in known):
+    if isinstance(value, str) and value in known:
         return
     near = nearest(value, known) if isinstance(value, str) else ""
     yield Fault((name,), shorten(value), f"it must be {what}", f"{near}Known: {', '.join(known)}.")
