@@ -25,7 +25,7 @@ from drover.control.weigh import Choice, choose, overfull
 from drover.errors import DroverError, ProblemError
 from drover.load.arrays import Ints
 from drover.placement.faults import faults
-from drover.placement.judge import Rejected, Verdict, judge
+from drover.placement.judge import Rejected, judge
 from drover.placement.policy import propose
 from drover.placement.problem import NOWHERE, Flags
 
@@ -89,6 +89,8 @@ def _rehome(state: State, world: World, settings: Control, view: View, lost: Fla
             return _tell(state, world, view, Kind.PROPOSED, f"{known.id} waits to be applied", known, choice.refusals)
     reason = f"{len(choice.moves)} units need a node: {homes.why(view.problem, np.flatnonzero(lost), world.closed)}"
     proposal = replace(_proposal(state, world, view, choice, Gain(0.0, 0.0, 0.0), reason), forced=True)
+    if not choice.refusals and (view.problem.current != NOWHERE).all():
+        _, proposal = _judged(view, choice.places, proposal)
     return _release(replace(state, waiting=None), world, settings, view, proposal, choice.refusals)
 
 
@@ -111,7 +113,8 @@ def _seek(state: State, world: World, settings: Control, view: View) -> Outcome:
     gain = compare(problem.series, problem.current, choice.places, problem.capacity)
     why = f"{policy}: the slowest node is spared {gain.mean:.3g} busy seconds per second ({gain.share:.0%})"
     proposal = _proposal(state, world, view, choice, gain, why)
-    objection = _objection(settings, view, choice.places, gain, proposal)
+    if (objection := _objection(settings, gain, proposal)) is None:
+        objection, proposal = _judged(view, choice.places, proposal)
     if objection is not None:
         return _tell(state, world, view, Kind.REFUSED, objection, proposal, choice.refusals)
     if settings.trial == 0 or view.overloaded(settings.certainty):
@@ -121,26 +124,25 @@ def _seek(state: State, world: World, settings: Control, view: View) -> Outcome:
 
 
 def _proposal(state: State, world: World, view: View, choice: Choice, gain: Gain, why: str) -> Proposal:
-    problem = view.problem
-    whole = (problem.current != NOWHERE).all()
-    ruling = judge(problem, problem.current, choice.places) if whole else None
+    before, after = view.loads(view.problem.current), view.loads(choice.places)
     return Proposal(
         f"p{state.period}", state.period, world.plan.number, world.plan.nodes, choice.moves, why, gain.mean,
-        state.price.of(choice.moves), view.loads(problem.current), view.loads(choice.places),
-        () if ruling is None else tuple(map(str, _known(ruling.verdicts))), view.measured,
+        state.price.of(choice.moves), before, after, (), view.measured,
     )  # fmt: skip
 
 
-def _known(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    return [verdict for verdict in verdicts if verdict.change != "unknown"]
+def _judged(view: View, places: Ints, proposal: Proposal) -> tuple[str | None, Proposal]:
+    """Return why the judge rejects a plan, in words, or None, and the proposal with its verdict on every goal.
+
+    It scores two plans, which takes longer than all else in a step: so it comes after whatever else may object.
+    """
+    ruling = judge(view.problem, view.problem.current, places)
+    known = [str(verdict) for verdict in ruling.verdicts if verdict.change != "unknown"]
+    return ruling.reason if isinstance(ruling, Rejected) else None, replace(proposal, goals=tuple(known))
 
 
-def _objection(settings: Control, view: View, places: Ints, gain: Gain, proposal: Proposal) -> str | None:
-    """Return why a plan is not to be had, in words, or None."""
-    problem = view.problem
-    ruling = judge(problem, problem.current, places)
-    if isinstance(ruling, Rejected):
-        return ruling.reason
+def _objection(settings: Control, gain: Gain, proposal: Proposal) -> str | None:
+    """Return why a plan is not worth it, in words, or None."""
     if gain.share < settings.least_gain:
         return f"the slowest node would be spared {gain.share:.1%} of its load, less than {settings.least_gain:.0%}"
     if gain.mean * settings.payback < proposal.cost:
@@ -179,7 +181,9 @@ def _examine(state: State, world: World, settings: Control, view: View, proposal
         return _tell(over, world, view, Kind.REFUSED, reason, proposal)
     if not gain.certain(settings.certainty):
         return _tell(state, world, view, Kind.TRIAL, f"{proposal.id} keeps {kept}, which may yet be chance", proposal)
-    if (objection := _objection(settings, view, places, gain, proposal)) is not None:
+    if (objection := _objection(settings, gain, proposal)) is None:
+        objection, proposal = _judged(view, places, proposal)
+    if objection is not None:
         return _tell(over, world, view, Kind.REFUSED, objection, proposal)
     return _release(over, world, settings, view, replace(proposal, gain=gain.mean), ())
 
@@ -216,7 +220,7 @@ def _review(state: State, world: World, settings: Control, view: View, proposal:
         objection = "no unit needs a node any more"
     elif objection is None:
         gain = compare(problem.series, problem.current, places, problem.capacity)
-        objection = _objection(settings, view, places, gain, proposal)
+        objection = _objection(settings, gain, proposal)
     if objection is not None:
         reason = f"{proposal.id} is withdrawn: {objection}"
         return _tell(replace(state, waiting=None), world, view, Kind.REFUSED, reason, proposal)
