@@ -21,7 +21,7 @@ RUNTIMES = {"sim", "spark"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),  # and every row may import errors
     "network": set(),
-    "runs": {"network"},
+    "runs": {"network", "placement", "control"},  # what a plan and a loop may be told
     "load": {"network"},
     "placement": {"network", "load"},
     "herding": {"network", "load"},

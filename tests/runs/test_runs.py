@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from drover import runs
 from drover.cli import main
+from drover.control.settings import control_of
 from drover.errors import FileError
 from drover.network.files import dumps, load
 from drover.network.operators import Named
 from drover.network.schema import Column
 from drover.network.types import BIGINT
+from drover.runs.fields import CONTROL
 from drover.runs.model import Input, Option, Output
 from tests.cli.golden import GOLDEN, agrees
 
@@ -55,6 +58,7 @@ checkpoint: check
 nodes: 2
 plan: hash
 trigger: 1 s
+control: {mode: auto, period: 2, capacity: [1, 0.5], pins: {long: 1}}
 stop_on_failure: true
 """
     run = runs.load(write(tmp_path, text))
@@ -73,6 +77,14 @@ stop_on_failure: true
     assert run.dead_letters == (Output("csv", "/letters"),)
     assert (run.checkpoint, run.nodes, run.plan) == (str(tmp_path / "check"), 2, "hash")
     assert (run.trigger, run.stop_on_failure) == (1_000_000, True)
+    assert run.control == control_of({"mode": "auto", "period": 2, "capacity": [1, 0.5], "pins": {"long": 1}})
+
+
+@pytest.mark.parametrize("text", ["auto", "{mode: auto}", "{mode: propose, capacity: measured, payback: 1.5e1}"])
+def test_what_control_says_is_written_and_read_again(tmp_path: Path, text: str) -> None:
+    control = runs.load(write(tmp_path, f"{SOUND}control: {text}\n")).control
+    again = json.dumps(CONTROL.write(control)).replace('"', "")
+    assert runs.load(write(tmp_path, f"{SOUND}control: {again}\n")).control == control
 
 
 def test_a_short_one_is_enough_and_leaves_the_network_alone(tmp_path: Path) -> None:
@@ -170,6 +182,14 @@ def test_a_fault_in_what_is_read(tmp_path: Path, old: str, new: str, fault: str)
         pytest.param("nodes: many", "nodes is 'many', but it must be a whole number", id="nodes in words"),
         pytest.param("plan: hahs", "plan is 'hahs', .*Did you mean hash", id="plan"),
         pytest.param("trigger: 1 sekund", "trigger is '1 sekund', but 'sekund' is not a unit", id="trigger"),
+        pytest.param("control: atuo", "control.mode is 'atuo', .*Did you mean auto", id="mode"),
+        pytest.param("control: [auto]", "control is a list of 1, but it must be a mode", id="no mode"),
+        pytest.param(
+            "control: {window: 1}", "control.window is 1, but it must be a whole number, at least 2", id="few"
+        ),
+        pytest.param("control: {window: '4'}", "control.window is '4', but it must be a whole number", id="quoted"),
+        pytest.param("control: {speed: 1}", "control.speed is unknown, but there is no such setting", id="no setting"),
+        pytest.param("control: {pins: {lang: 1}}", "control.pins.lang is unknown.*Did you mean long", id="pin"),
         pytest.param("trigger: 0 s", "trigger is not above 0", id="no trigger"),
     ],
 )

@@ -43,6 +43,9 @@ def figures(plan: int, loads: Mapping[str, float] = UNEVEN, rows: int = 1000) ->
     """What a batch of a second would tell."""
     return {
         "plan": plan,
+        "nodes": 2,
+        "busy": [0.4, 0.4],
+        "wall": [0.4, 0.4],
         "seconds": {"nodes": 0.5, "compute": 0.6, "sinks": 0.1, "commit": 0.1},
         "rowsIn": {"events": rows},
         "samples": [
@@ -87,6 +90,8 @@ class Pen:
         self.endpoint = Endpoint(self.controller, self.folder, patience=1.0)
         if self.listens:
             self.where = self.endpoint.start()
+        self.controller(figures(planner.plan.number))  # the first batch only starts the clock
+        self.controller.settle()
         return self
 
     def __exit__(

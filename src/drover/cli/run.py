@@ -15,6 +15,7 @@ from drover.cli.interrupts import interrupts
 from drover.cli.live import Display, Lines, Picture
 from drover.cli.steps import step
 from drover.cli.watch import look, watch
+from drover.control.settings import Mode
 from drover.load.files import dumps
 from drover.network.files.disk import write_text
 from drover.runs.model import PLANS, Run
@@ -27,6 +28,7 @@ SHOWN: Final = 6  # results
 @click.option("--nodes", type=click.IntRange(1), help="Begin with so many nodes.")
 @click.option("--checkpoint", metavar="DIR", help="Keep progress and state in DIR.")
 @click.option("--plan", type=click.Choice(PLANS), help="Place operators this way to begin with.")
+@click.option("--control", type=click.Choice(list(Mode)), help="Watch load, propose moves, or make them.")
 @click.option("--once", is_flag=True, help="End when all rows there are now are through.")
 @click.option("--for", "limit", metavar="SECONDS", type=click.FloatRange(0, min_open=True), help="End after SECONDS.")
 @click.option("--master", default="local[*]", show_default=True, help="The Spark to run on.")
@@ -35,7 +37,7 @@ SHOWN: Final = 6  # results
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per batch, for programs.")
 def run(
-    file: str, nodes: int | None, checkpoint: str | None, plan: str | None,
+    file: str, nodes: int | None, checkpoint: str | None, plan: str | None, control: str | None,
     once: bool, limit: float | None, master: str, statistics: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Run the network of a run file until Ctrl-C.
@@ -50,8 +52,9 @@ def run(
     """  # noqa: D301 - click wants the character itself
     given = runs.load(file)
     given = replace(
-        given, nodes=nodes or given.nodes, plan=plan or given.plan, checkpoint=checkpoint or given.checkpoint
-    )
+        given, nodes=nodes or given.nodes, plan=plan or given.plan, checkpoint=checkpoint or given.checkpoint,
+        control=given.control if control is None else replace(given.control, mode=Mode(control)),
+    )  # fmt: skip
     with step("starting Spark", {}, "start"):
         from drover.spark.session import session  # noqa: PLC0415 - a second that other commands need not wait
 

@@ -48,9 +48,11 @@ def explain(unit: str, state: State, world: World, settings: Control, records: S
     for i in range(problem.n):
         places[j] = i
         paths.append(float(critical(problem.series, places, problem.capacity).mean()))
-    best = int(np.argmin(paths))
-    if paths[best] >= paths[node] * (1 - 1e-9):
-        where = f"No other node would do better: the slowest node is loaded to {paths[node]:.2f}, wherever it is."
+    best = int(np.argmin(np.where(problem.reachable()[j], paths, np.inf)))
+    if problem.pinned[j] != NOWHERE:
+        where = f"It is pinned to node {problem.pinned[j]}."
+    elif paths[best] >= paths[node] * (1 - 1e-9):
+        where = f"No other node would do better: the slowest node is loaded to {paths[node]:.2f} of its capacity."
     else:
         where = (
             f"On node {best} the slowest node would be loaded to {paths[best]:.2f} instead of {paths[node]:.2f}; "

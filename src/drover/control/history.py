@@ -7,8 +7,8 @@ has its own files, and the control loop starts again from nothing if its files a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from pyarrow.fs import FileSystem
@@ -16,10 +16,12 @@ from pyarrow.fs import FileSystem
 from drover.control import record as records
 from drover.control import state as states
 from drover.control.record import Proposal, Record, proposal_of
+from drover.control.settings import MEMORY
 from drover.control.state import State
 from drover.errors import StateError
 from drover.flow.state.documents import FORMAT, seal, unseal
 from drover.flow.state.storage import RESTORE, delete, exists, join, read_whole, sizes, write_whole
+from drover.load.window import Period, Window
 
 FOLDER: Final = "control"
 CHUNK: Final = 60  # records per file: a period writes one small file anew
@@ -42,11 +44,21 @@ class Saved:
 
 
 def save(fs: FileSystem, root: str, saved: Saved) -> None:
-    """Write what a restart goes on with."""
+    """Write what a restart goes on with: the newest period, which is large, and all but the older ones.
+
+    It has to be called in every period: those before the newest are taken to be there.
+    """
+    window = saved.state.window
+    if window.periods:
+        newest = window.periods[-1]
+        data, _ = seal({"format": FORMAT, "batch": newest.number, "period": states.period_to_json(newest)})
+        write_whole(fs, _period_path(root, newest.number), [data], durable=False)
+        if exists(fs, old := _period_path(root, newest.number - window.length)):
+            delete(fs, old)
     body = {
-        "state": states.to_json(saved.state), "drained": sorted(saved.drained), "network": saved.network,
-        "mode": saved.mode, "settings": dict(saved.settings),
-        "approved": None if saved.approved is None else asdict(saved.approved),
+        "state": states.to_json(replace(saved.state, window=Window(window.length))), "newest": saved.state.period,
+        "drained": sorted(saved.drained), "network": saved.network, "mode": saved.mode,
+        "settings": dict(saved.settings), "approved": None if saved.approved is None else asdict(saved.approved),
     }  # fmt: skip
     data, _ = seal({"format": FORMAT, "batch": 0, **body})
     write_whole(fs, _state_path(root), [data], durable=False)
@@ -60,6 +72,7 @@ def load(fs: FileSystem, root: str) -> Saved:
     body, _ = unseal(path, read_whole(fs, path), 0)
     try:
         state = states.state_of(body["state"])
+        state = replace(state, window=replace(state.window, periods=tuple(_periods(fs, root, int(body["newest"])))))
         approved = body.get("approved")
         return Saved(
             state, frozenset(map(int, body["drained"])), str(body["network"]), str(body["mode"]),
@@ -69,8 +82,16 @@ def load(fs: FileSystem, root: str) -> Saved:
         raise StateError(path, "the memory of a control loop", repr(error), RESTORE) from error
 
 
+def _periods(fs: FileSystem, root: str, newest: int) -> Iterator[Period]:
+    """Yield the periods of the window that ends with the newest; one that is not there is left out."""
+    for number in range(max(newest - MEMORY, 0) + 1, newest + 1):
+        path = _period_path(root, number)
+        if exists(fs, path):
+            yield states.period_of(unseal(path, read_whole(fs, path), number)[0]["period"])
+
+
 def write(fs: FileSystem, root: str, newest: Sequence[Record]) -> None:
-    """Write the chunk that holds the newest record; `newest` has the last CHUNK records at least."""
+    """Write the chunk that holds the newest record; `newest` has at least all records of that chunk."""
     if not newest:
         return
     chunk = newest[-1].period // CHUNK
@@ -103,6 +124,10 @@ def _read_chunk(fs: FileSystem, root: str, chunk: int) -> Iterable[Record]:
 
 def _state_path(root: str) -> str:
     return join(join(root, FOLDER), "state.json")
+
+
+def _period_path(root: str, number: int) -> str:
+    return join(join(join(root, FOLDER), "periods"), f"{number:012}.json")
 
 
 def _chunk_path(root: str, chunk: int) -> str:

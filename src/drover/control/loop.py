@@ -3,30 +3,34 @@
 Rule 1: a step is a function: the same state, world and settings give the same decision, in virtual time or real.
 Rule 2: a plan is chosen on one window and has to keep its promise in periods that came after, because the best of many
 plans for a window looks better in it than it is. Only where a node is overloaded nobody waits.
-Rule 3: units of a node that is closed are placed elsewhere at once, and nothing else moves in that period.
+Rule 3: units without a node that they may be on are placed at once, and nothing else moves in that period.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 from numpy.random import Generator, default_rng
 
+from drover.control import homes
 from drover.control.critical import Gain, compare
 from drover.control.record import Kind, Proposal, Record, Refusal, changed_since
 from drover.control.settings import Control, Mode
 from drover.control.state import State
 from drover.control.view import View, World, look
-from drover.control.weigh import Choice, choose, moves_of
+from drover.control.weigh import Choice, choose, overfull
 from drover.errors import DroverError, ProblemError
 from drover.load.arrays import Ints
-from drover.placement.judge import Rejected, Verdict, judge
+from drover.placement.faults import faults
+from drover.placement.judge import Rejected, judge
 from drover.placement.policy import propose
 from drover.placement.problem import NOWHERE, Flags
 
 Outcome = tuple[State, Record]
+OUTDATED: Final = "the load has changed since it was proposed"
 
 
 def step(state: State, world: World, settings: Control) -> Outcome:
@@ -36,13 +40,22 @@ def step(state: State, world: World, settings: Control) -> Outcome:
     """
     if not state.window.periods:
         return state, Record(0, Kind.WATCHED, "nothing was measured yet", (), world.plan.number)
-    state = state.notice()
+    before, state = state, state.notice()
+    if before.trial is not None and state.since != before.since:
+        # It was chosen for a load that is no more: waiting for what becomes of it would cost the periods that count.
+        stale = tuple(Refusal(move, OUTDATED) for move in before.trial.moves)
+        after, record = _decide(replace(state, trial=None), world, settings)
+        return after, replace(record, refusals=(*stale, *record.refusals))
+    return _decide(state, world, settings)
+
+
+def _decide(state: State, world: World, settings: Control) -> Outcome:
     view = look(state, world, settings)
-    homeless = np.isin(view.problem.current, [NOWHERE, *world.closed])
-    if settings.mode is Mode.OBSERVE:
-        return _tell(state, world, view, Kind.WATCHED, "nothing is decided in mode observe")
-    if homeless.any() and world.open:
-        return _rehome(state, world, settings, view, homeless)
+    if settings.mode is Mode.OBSERVE or not world.open:
+        reason = "nothing is decided in mode observe" if world.open else "every node is closed, and units stay"
+        return _tell(state, world, view, Kind.WATCHED, reason)
+    if (lost := homes.homeless(view.problem, world.closed)).any():
+        return _rehome(state, world, settings, view, lost)
     if state.waiting is not None:
         return _review(state, world, settings, view, state.waiting)
     if state.trial is not None:
@@ -62,20 +75,23 @@ def _rng(state: State, settings: Control) -> Generator:
     return default_rng((settings.seed, state.period))
 
 
-def _rehome(state: State, world: World, settings: Control, view: View, homeless: Flags) -> Outcome:
-    """Place units without a node, and leave all others where they are."""
-    problem = view.problem
-    kept = np.where(homeless, problem.pinned, problem.current)
-    try:
-        places = propose(replace(problem, pinned=kept), "largest-first", _rng(state, settings))
-    except ProblemError as error:
-        return _tell(state, world, view, Kind.REFUSED, f"units without a node cannot be placed: {error}")
-    gone = sorted({int(node) for node in problem.current[homeless] if node != NOWHERE})
-    why = f"node {', '.join(map(str, gone))} is closed" if gone else "they are new"
-    moving = moves_of(problem, [int(j) for j in np.flatnonzero(places != problem.current)], places)
-    choice = Choice(places, tuple(moving), ())
-    proposal = _proposal(state, world, view, choice, Gain(0.0, 0.0, 0.0), f"{len(moving)} units need a node: {why}")
-    return _release(replace(state, trial=None, waiting=None), world, settings, view, proposal, ())
+def _rehome(state: State, world: World, settings: Control, view: View, lost: Flags) -> Outcome:
+    """Place units that need a node, (m,), and leave all others where they are."""
+    choice = homes.place(view.problem, lost, settings.memory)
+    state = replace(state, trial=None)
+    if not choice.moves:
+        reason = f"{len(choice.refusals)} units need a node, and no node has room for them"
+        return _tell(replace(state, waiting=None), world, view, Kind.REFUSED, reason, None, choice.refusals)
+    if (known := state.waiting) is not None and settings.mode is Mode.PROPOSE:
+        # One that does the same is not replaced period by period: nobody could apply it under the name that was shown.
+        same = {move.unit for move in known.moves} == {move.unit for move in choice.moves}
+        if known.forced and same and _outdated(world, settings, view, known) is None:
+            return _tell(state, world, view, Kind.PROPOSED, f"{known.id} waits to be applied", known, choice.refusals)
+    reason = f"{len(choice.moves)} units need a node: {homes.why(view.problem, np.flatnonzero(lost), world.closed)}"
+    proposal = replace(_proposal(state, world, view, choice, Gain(0.0, 0.0, 0.0), reason), forced=True)
+    if not choice.refusals and (view.problem.current != NOWHERE).all():
+        _, proposal = _judged(view, choice.places, proposal)
+    return _release(replace(state, waiting=None), world, settings, view, proposal, choice.refusals)
 
 
 def _seek(state: State, world: World, settings: Control, view: View) -> Outcome:
@@ -97,7 +113,8 @@ def _seek(state: State, world: World, settings: Control, view: View) -> Outcome:
     gain = compare(problem.series, problem.current, choice.places, problem.capacity)
     why = f"{policy}: the slowest node is spared {gain.mean:.3g} busy seconds per second ({gain.share:.0%})"
     proposal = _proposal(state, world, view, choice, gain, why)
-    objection = _objection(settings, view, choice.places, gain, proposal)
+    if (objection := _objection(settings, gain, proposal)) is None:
+        objection, proposal = _judged(view, choice.places, proposal)
     if objection is not None:
         return _tell(state, world, view, Kind.REFUSED, objection, proposal, choice.refusals)
     if settings.trial == 0 or view.overloaded(settings.certainty):
@@ -107,26 +124,25 @@ def _seek(state: State, world: World, settings: Control, view: View) -> Outcome:
 
 
 def _proposal(state: State, world: World, view: View, choice: Choice, gain: Gain, why: str) -> Proposal:
-    problem = view.problem
-    whole = (problem.current != NOWHERE).all()
-    ruling = judge(problem, problem.current, choice.places) if whole else None
+    before, after = view.loads(view.problem.current), view.loads(choice.places)
     return Proposal(
         f"p{state.period}", state.period, world.plan.number, world.plan.nodes, choice.moves, why, gain.mean,
-        state.price.of(choice.moves), view.loads(problem.current), view.loads(choice.places),
-        () if ruling is None else tuple(map(str, _known(ruling.verdicts))), view.measured,
+        state.price.of(choice.moves), before, after, (), view.measured,
     )  # fmt: skip
 
 
-def _known(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    return [verdict for verdict in verdicts if verdict.change != "unknown"]
+def _judged(view: View, places: Ints, proposal: Proposal) -> tuple[str | None, Proposal]:
+    """Return why the judge rejects a plan, in words, or None, and the proposal with its verdict on every goal.
+
+    It scores two plans, which takes longer than all else in a step: so it comes after whatever else may object.
+    """
+    ruling = judge(view.problem, view.problem.current, places)
+    known = [str(verdict) for verdict in ruling.verdicts if verdict.change != "unknown"]
+    return ruling.reason if isinstance(ruling, Rejected) else None, replace(proposal, goals=tuple(known))
 
 
-def _objection(settings: Control, view: View, places: Ints, gain: Gain, proposal: Proposal) -> str | None:
-    """Return why a plan is not to be had, in words, or None."""
-    problem = view.problem
-    ruling = judge(problem, problem.current, places)
-    if isinstance(ruling, Rejected):
-        return ruling.reason
+def _objection(settings: Control, gain: Gain, proposal: Proposal) -> str | None:
+    """Return why a plan is not worth it, in words, or None."""
     if gain.share < settings.least_gain:
         return f"the slowest node would be spared {gain.share:.1%} of its load, less than {settings.least_gain:.0%}"
     if gain.mean * settings.payback < proposal.cost:
@@ -148,22 +164,26 @@ def _places(view: View, proposal: Proposal) -> Ints:
 def _examine(state: State, world: World, settings: Control, view: View, proposal: Proposal) -> Outcome:
     """Look whether a plan on trial keeps its promise in the periods since it was made."""
     over = replace(state, trial=None)
-    if (change := changed_since(proposal, world.plan, world.plan.nodes)) is not None:
+    if (change := _outdated(world, settings, view, proposal)) is not None:
         return _tell(over, world, view, Kind.REFUSED, f"the world has changed: {change}", proposal)
-    since = [period for period in state.window.periods if period.number > max(proposal.period, state.since)]
+    first = max(proposal.period + 1, state.since)
+    since = [period for period in state.window.periods if period.number >= first]
     places = _places(view, proposal)
     if len(since) < settings.trial and not view.overloaded(settings.certainty):
         left = settings.trial - len(since)
         return _tell(state, world, view, Kind.TRIAL, f"{proposal.id} has {left} more periods to show it", proposal)
-    fresh = look(state, world, settings, newest=max(len(since), 1)).problem
-    gain = compare(fresh.series, fresh.current, places, fresh.capacity, noise=view.problem.series)
-    if gain.share < settings.least_gain or not gain.certain(settings.certainty):
-        reason = (
-            f"it promised to spare the slowest node {proposal.gain:.3g}, and kept {gain.mean:.3g} +- {gain.error:.2g} "
-            f"busy seconds per second ({gain.share:.1%}) in {len(since)} periods"
-        )
+    series = view.problem.series
+    fresh = series[:, -max(len(since), 1) :]
+    gain = compare(fresh, view.problem.current, places, view.problem.capacity, noise=series)
+    kept = f"{gain.mean:.3g} +- {gain.error:.2g} busy seconds per second ({gain.share:.1%}) in {len(since)} periods"
+    if gain.share < settings.least_gain or (not gain.certain(settings.certainty) and len(since) >= settings.window):
+        reason = f"it promised to spare the slowest node {proposal.gain:.3g}, and kept {kept}"
         return _tell(over, world, view, Kind.REFUSED, reason, proposal)
-    if (objection := _objection(settings, view, places, gain, proposal)) is not None:
+    if not gain.certain(settings.certainty):
+        return _tell(state, world, view, Kind.TRIAL, f"{proposal.id} keeps {kept}, which may yet be chance", proposal)
+    if (objection := _objection(settings, gain, proposal)) is None:
+        objection, proposal = _judged(view, places, proposal)
+    if objection is not None:
         return _tell(over, world, view, Kind.REFUSED, objection, proposal)
     return _release(over, world, settings, view, replace(proposal, gain=gain.mean), ())
 
@@ -178,16 +198,34 @@ def _release(
     return _tell(replace(state, moved=moved), world, view, Kind.MOVED, proposal.reason, proposal, refusals)
 
 
+def _outdated(world: World, settings: Control, view: View, proposal: Proposal) -> str | None:
+    """Return in words why a proposal cannot be carried out any more, or None."""
+    if (change := changed_since(proposal, world.plan)) is not None:
+        return change
+    for move in proposal.moves:
+        if move.target in world.closed:
+            return f"node {move.target} is closed now, and {move.unit} was to go there"
+    places, moving = _places(view, proposal), {move.unit for move in proposal.moves}
+    for fault in faults(view.problem, places):
+        if fault.path[0] in moving:
+            return str(fault)
+    return overfull(view.problem, view.problem.current, places, settings.memory)
+
+
 def _review(state: State, world: World, settings: Control, view: View, proposal: Proposal) -> Outcome:
     """Look whether a proposal that waits still holds."""
-    over = replace(state, waiting=None)
-    if (change := changed_since(proposal, world.plan, world.plan.nodes)) is not None:
-        return _tell(over, world, view, Kind.REFUSED, f"{proposal.id} is withdrawn: {change}", proposal)
     problem, places = view.problem, _places(view, proposal)
-    gain = compare(problem.series, problem.current, places, problem.capacity)
-    forced = proposal.gain == 0
-    if not forced and (objection := _objection(settings, view, places, gain, proposal)) is not None:
-        return _tell(over, world, view, Kind.REFUSED, f"{proposal.id} is withdrawn: {objection}", proposal)
+    objection = _outdated(world, settings, view, proposal)
+    if objection is None and proposal.forced:
+        objection = "no unit needs a node any more"
+    elif objection is None:
+        gain = compare(problem.series, problem.current, places, problem.capacity)
+        objection = _objection(settings, gain, proposal)
+    if objection is not None:
+        reason = f"{proposal.id} is withdrawn: {objection}"
+        return _tell(replace(state, waiting=None), world, view, Kind.REFUSED, reason, proposal)
+    if settings.mode is Mode.AUTO:  # the mode was changed while it waited
+        return _release(replace(state, waiting=None), world, settings, view, proposal, ())
     return _tell(state, world, view, Kind.PROPOSED, f"{proposal.id} waits to be applied", proposal)
 
 
@@ -197,7 +235,11 @@ def approve(state: State, world: World, settings: Control, name: str) -> Outcome
     if waiting is None or waiting.id != name:
         known = "none waits" if waiting is None else f"{waiting.id} waits"
         raise DroverError(f"there is no proposal {name!r}: {known}. Look at the newest one: drover plan --from.")
-    if (change := changed_since(waiting, world.plan, world.plan.nodes)) is not None:
-        raise DroverError(f"proposal {name} is not applied, because the world has changed: {change}.")
+    view = look(state, world, settings)
+    if (change := _outdated(world, settings, view, waiting)) is not None:
+        raise DroverError(
+            f"proposal {name} is not applied, because the world has changed: {change}. "
+            "Wait for the next proposal, which starts from what is there now."
+        )
     done = replace(settings, mode=Mode.AUTO)
-    return _release(replace(state, waiting=None), world, done, look(state, world, settings), waiting, ())
+    return _release(replace(state, waiting=None), world, done, view, waiting, ())

@@ -51,7 +51,7 @@ def offer(state: State, world: World, settings: Control, records: Sequence[Recor
 
 def hindrance(proposal: Proposal, state: State, world: World, settings: Control) -> str | None:
     """Return in words why a proposal cannot be applied any more, or None if it can."""
-    if (change := changed_since(proposal, world.plan, world.plan.nodes)) is not None:
+    if (change := changed_since(proposal, world.plan)) is not None:
         return change
     for move in proposal.moves:
         if move.target in world.closed:

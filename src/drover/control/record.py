@@ -51,6 +51,7 @@ class Proposal:
     after: tuple[float, ...]
     goals: tuple[str, ...] = ()  # each goal before and after, in words
     measured: float = 1.0  # share of the costs that were measured, not assumed
+    forced: bool = False  # whether units have to move, whatever is gained
 
     @property
     def bytes(self) -> float:
@@ -98,7 +99,7 @@ def proposal_of(body: Mapping[str, Any]) -> Proposal:  # Any: JSON
         str(body["id"]), int(body["period"]), int(body["base"]), int(body["nodes"]),
         tuple(map(_move, body["moves"])), str(body["reason"]), float(body["gain"]), float(body["cost"]),
         tuple(map(float, body["before"])), tuple(map(float, body["after"])), tuple(map(str, body["goals"])),
-        float(body["measured"]),
+        float(body["measured"]), bool(body["forced"]),
     )  # fmt: skip
 
 
@@ -107,13 +108,14 @@ def _move(body: Mapping[str, Any]) -> Move:
     return Move(str(body["unit"]), None if source is None else int(source), int(body["target"]), float(body["bytes"]))
 
 
-def changed_since(proposal: Proposal, plan: Plan, nodes: int) -> str | None:
+def changed_since(proposal: Proposal, plan: Plan) -> str | None:
     """Return in words why a proposal cannot be carried out any more, or None if it can."""
-    if nodes != proposal.nodes:
-        return f"it was made for {proposal.nodes} nodes, and there are {nodes} now"
+    if plan.nodes != proposal.nodes:
+        return f"it was made for {proposal.nodes} nodes, and there are {plan.nodes} now"
     for move in proposal.moves:
-        if move.unit not in plan.node_of:
+        if move.source is not None and move.unit not in plan.node_of:
             return f"unit {move.unit} is gone"
-        if move.source is not None and plan.node_of[move.unit] != move.source:
-            return f"unit {move.unit} was on node {move.source} then, and is on node {plan.node_of[move.unit]} now"
+        if (now := plan.node_of.get(move.unit)) != move.source:
+            then = "nowhere" if move.source is None else f"on node {move.source}"
+            return f"unit {move.unit} was {then} then, and is on node {now} now"
     return None if plan.number == proposal.base else f"plan {proposal.base} ran then, and plan {plan.number} does now"

@@ -6,15 +6,22 @@ Rule 1: every number has a default that is right for a run of which nothing is k
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from numbers import Integral, Real
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
-from drover.errors import DroverError, nearest
-from drover.placement.correlation.pairwise import METHODS
-from drover.placement.policy import FROM_CURRENT, POLICIES
+from drover.errors import DroverError, Fault, nearest, shorten
+
+MEMORY: Final = 60  # periods that tell what is usual; decisions look at the last few of them
+MEASURED: Final = "measured"  # of capacity: as fast as nodes were seen to be
+WHOLE: Final = {  # least and most
+    "window": (2, MEMORY), "warm_up": (2, MEMORY), "trial": (0, MEMORY), "cool_down": (0, math.inf),
+    "most_moves": (0, math.inf), "seed": (0, math.inf),
+}  # fmt: skip
+NUMBERS: Final = frozenset({"period", "payback", "least_gain", "certainty", "memory"})
 
 
 class Mode(StrEnum):
@@ -42,61 +49,125 @@ class Control:
     trial: int = 2  # fresh periods in which a plan has to keep its promise; none where a node is overloaded
     certainty: float = 4.0  # standard errors that the gain has to be above 0
     memory: float = math.inf  # bytes of state that a node may hold
-    capacity: tuple[float, ...] = ()  # busy seconds per second of each node; 1 where nothing is said
+    capacity: tuple[float, ...] | str = ()  # busy seconds per second by node, else 1; or "measured"
     pins: Mapping[str, int] = field(default_factory=dict)  # unit to the node that it never leaves
     seed: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense, and say what would."""
-        for fault in self._faults():
-            raise DroverError(fault)
+        for fault in faults({name: getattr(self, name) for name in KEYS}):
+            raise DroverError(fault.under("control").text)
         object.__setattr__(self, "mode", Mode(self.mode))
-        object.__setattr__(self, "capacity", tuple(map(float, self.capacity)))
+        if self.capacity != MEASURED:
+            object.__setattr__(self, "capacity", tuple(map(float, self.capacity)))
         object.__setattr__(self, "pins", MappingProxyType(dict(self.pins)))
 
-    def _faults(self) -> Iterator[str]:
-        if self.mode not in list(Mode):
-            near = nearest(self.mode, list(Mode))
-            yield f"control.mode is {self.mode!r}, but must be one of {', '.join(Mode)}. {near}"
-        for name in ("window", "cool_down", "most_moves", "trial", "warm_up"):
-            least = 2 if name in ("window", "warm_up") else 0
-            if getattr(self, name) < least:
-                yield f"control.{name} is {getattr(self, name)}, but must be at least {least}. Leave it out."
-        for name in ("period", "payback", "least_gain", "certainty", "memory"):
-            if not getattr(self, name) >= 0:
-                yield f"control.{name} is {getattr(self, name)}, but must not be below 0. Leave it out."
-        for name, known in (("first", [p for p in POLICIES if p not in METHODS]), ("then", sorted(FROM_CURRENT))):
-            if (given := getattr(self, name)) not in known:
-                yield f"control.{name} is {given!r}, but must be one of {', '.join(known)}. {nearest(given, known)}"
-        for node, value in enumerate(self.capacity):
-            if not 0 < value < math.inf:
-                yield f"control.capacity[{node}] is {value}, but must be above 0. Take the node away instead."
+
+DEFAULTS: Final = {name: row.default for name, row in Control.__dataclass_fields__.items()}
+KEYS: Final = tuple(DEFAULTS)
 
 
-KEYS = frozenset(Control.__dataclass_fields__)
+def faults(given: Mapping[str, Any]) -> Iterator[Fault]:  # Any: as read from a file
+    """Yield what is wrong with settings by name."""
+    for name, value in given.items():
+        if name not in KEYS:
+            way_out = f"{nearest(str(name), KEYS)}Known: {', '.join(KEYS)}."
+            yield Fault((str(name),), "unknown", "there is no such setting", way_out)
+        elif name == "mode":
+            yield from _word(name, value, list(Mode), "a mode")
+        elif name in WHOLE:
+            yield from _number(name, value, *WHOLE[name], whole=True)
+        elif name in NUMBERS:
+            yield from _number(name, value, 0, math.inf)
+        elif name == "capacity":
+            yield from _capacity(value)
+        elif name == "pins":
+            yield from _pins(value)
+        elif value != DEFAULTS[name]:
+            yield from _word(name, value, _policies(name), "a policy")
+
+
+def _policies(name: str) -> list[str]:
+    # Importing policies takes a second, which only those wait for who name one.
+    from drover.placement.correlation.pairwise import METHODS  # noqa: PLC0415
+    from drover.placement.policy import FROM_CURRENT, POLICIES  # noqa: PLC0415
+
+    return [policy for policy in POLICIES if policy not in METHODS] if name == "first" else sorted(FROM_CURRENT)
+
+
+def _word(name: str, value: object, known: Sequence[str], what: str) -> Iterator[Fault]:
+    if isinstance(value, str) and value in known:
+        return
+    near = nearest(value, known) if isinstance(value, str) else ""
+    yield Fault((name,), shorten(value), f"it must be {what}", f"{near}Known: {', '.join(known)}.")
+
+
+def _number(name: str, value: object, least: float, most: float, *, whole: bool = False) -> Iterator[Fault]:
+    kind = Integral if whole else Real
+    if isinstance(value, bool) or not isinstance(value, kind) or not least <= value <= most:  # type: ignore[operator]
+        top = "" if most == math.inf else f" and at most {most:g}"
+        what = "a whole number" if whole else "a number"
+        usual = DEFAULTS[name]
+        way_out = "Leave it out." if usual == math.inf else f"Write for example {usual:g}, or leave it out."
+        yield Fault((name,), shorten(value), f"it must be {what}, at least {least:g}{top}", way_out)
+
+
+def _capacity(value: object) -> Iterator[Fault]:
+    if value == MEASURED:
+        return
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        way_out = f"Write for example [1, 0.5], or {MEASURED}."
+        yield Fault(
+            ("capacity",), shorten(value), "it must be a list of busy seconds per second, node by node", way_out
+        )
+        return
+    for node, each in enumerate(value):
+        if isinstance(each, bool) or not isinstance(each, Real) or not 0 < float(each) < math.inf:
+            yield Fault(("capacity", node), shorten(each), "it must be a number above 0", "Or take the node away.")
+
+
+def _pins(value: object) -> Iterator[Fault]:
+    if not isinstance(value, Mapping):
+        yield Fault(("pins",), shorten(value), "it must be a mapping of units to nodes", "Write for example {busy: 0}.")
+        return
+    for unit, node in value.items():
+        if isinstance(node, bool) or not isinstance(node, Integral) or int(node) < 0:
+            rule = "it must be the number of a node, from 0"
+            yield Fault(("pins", str(unit)), shorten(node), rule, "Write for example 0, or lift the pin.")
+
+
+def strangers(settings: Control, units: Collection[str]) -> Iterator[Fault]:
+    """Yield pins of units that a network does not have."""
+    for unit in settings.pins:
+        if unit not in units:
+            way_out = f"{nearest(unit, units)}Pin another, or lift the pin."
+            yield Fault(("pins", unit), "unknown", "the network has no such unit", way_out)
+
+
+def fitting(settings: Control, units: Collection[str]) -> Control:
+    """Return the settings, if they fit a network with these units; else DroverError."""
+    for fault in strangers(settings, units):
+        raise DroverError(fault.under("control").text)
+    return settings
 
 
 def control_of(given: Control | str | Mapping[str, Any] | None) -> Control:  # Any: as read from a file
     """Return settings from a mode, from names and values as in a run file, or as they are."""
-    if given is None:
-        return Control()
     if isinstance(given, Control):
         return given
-    if isinstance(given, str):
-        return Control(mode=given)  # type: ignore[arg-type]  # checked when it is made
-    for key in given:
-        if key not in KEYS:
-            raise DroverError(f"control.{key} is not known. {nearest(key, KEYS)}Known: {', '.join(sorted(KEYS))}.")
-    try:
-        return Control(**given)
-    except (TypeError, ValueError) as error:
+    if given is not None and not isinstance(given, (str, Mapping)):
         raise DroverError(
-            f"control is {dict(given)!r}, but its values have the wrong type: {error}. See docs."
-        ) from None
+            f"control is {shorten(given)}, but it must be a mode or a mapping of settings. Write for example auto."
+        )
+    named = {"mode": given} if isinstance(given, str) else dict(given or {})
+    for fault in faults(named):
+        raise DroverError(fault.under("control").text)
+    return Control(**named)
 
 
 def described(settings: Control) -> dict[str, Any]:  # Any: JSON
     """Return the settings as JSON; infinity is left out."""
     body = {name: getattr(settings, name) for name in KEYS}
-    body |= {"pins": dict(settings.pins), "mode": str(settings.mode), "capacity": list(settings.capacity)}
+    capacity = settings.capacity if isinstance(settings.capacity, str) else list(settings.capacity)
+    body |= {"pins": dict(settings.pins), "mode": str(settings.mode), "capacity": capacity}
     return {name: value for name, value in sorted(body.items()) if value != math.inf}

@@ -5,16 +5,19 @@ Rule 1: nothing is decided here. Rule 2: only periods that say the same are look
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 
 import numpy as np
 
 from drover.control.critical import relative
-from drover.control.settings import Control
+from drover.control.settings import MEASURED, Control
 from drover.control.state import State
 from drover.load.arrays import Floats, Ints
 from drover.load.profile import Origin, Profile, settle
 from drover.load.series import measured_series
+from drover.load.statistics import Statistics
 from drover.load.window import Window, measured
 from drover.network.model import Network
 from drover.placement.model import problem_of, unit_names
@@ -63,16 +66,14 @@ class View:
         return tuple(float(round(load, 4)) for load in loads)
 
 
-def look(state: State, world: World, settings: Control, *, newest: int | None = None) -> View:
-    """Return the view of the last periods since the load has changed: of a window, or of the `newest` so many."""
+def look(state: State, world: World, settings: Control) -> View:
+    """Return the view of the last periods, as many as a window has, since the load has changed."""
     periods = tuple(period for period in state.window.periods if period.number >= state.since)
-    recent = Window(state.window.length, periods[-(settings.window if newest is None else newest) :])
-    # What the last periods do not tell is taken from the longer memory.
-    said = [(Origin.MEASURED, measured(recent)), (Origin.MEASURED, measured(state.window))]
-    profile, names = settle(world.network, said), unit_names(world.network)
+    recent = Window(state.window.length, periods[-settings.window :])
+    profile, names = settle(world.network, list(_said(recent, state.window, world.network))), unit_names(world.network)
     problem = problem_of(
         profile,
-        capacities(world.plan.nodes, settings),
+        capacities(world.plan.nodes, settings, state.speeds),
         series=measured_series(recent, profile, names),
         current=world.plan,
         state=_sizes(state.window, names),
@@ -83,18 +84,41 @@ def look(state: State, world: World, settings: Control, *, newest: int | None = 
     return View(problem, profile)
 
 
-def capacities(nodes: int, settings: Control) -> Floats:
-    """Return the capacity of each node, (n,), 1 where nothing is said."""
-    said = settings.capacity[:nodes]
+def _said(recent: Window, memory: Window, network: Network) -> Iterator[tuple[Origin, Statistics]]:
+    """Yield what the last periods tell, and what only the longer memory tells of the others."""
+    told = measured(recent)
+    yield Origin.MEASURED, told
+    quiet = {operator.name for operator in network.operators} - told.operators.keys()
+    if quiet:
+        periods = tuple(
+            replace(period, samples={name: one for name, one in period.samples.items() if name in quiet})
+            for period in memory.periods
+        )
+        yield Origin.MEASURED, measured(Window(memory.length, periods))
+
+
+def capacities(nodes: int, settings: Control, speeds: Sequence[Sequence[float]] = ()) -> Floats:
+    """Return the capacity of each node, (n,), 1 where nothing is said.
+
+    If it is to be measured it is the median speed in the last periods: a node whose tasks have the processor for half
+    of their time offers half a busy second per second.
+    """
+    if settings.capacity == MEASURED:
+        known = [
+            [each[i] for each in speeds[-settings.window :] if i < len(each) and each[i] > 0] for i in range(nodes)
+        ]
+        return np.array([min(1.0, median(values)) if values else 1.0 for values in known])
+    said = [float(value) for value in settings.capacity[:nodes]]
     return np.array([*said, *[1.0] * (nodes - len(said))])
 
 
 def _sizes(window: Window, names: dict[str, str]) -> dict[str, float]:
     """Return the bytes of state of each unit, as last seen."""
-    newest = {name: sample for period in window.periods for name, sample in period.samples.items() if name in names}
     sizes: dict[str, float] = {}
-    for operator, sample in newest.items():
-        sizes[names[operator]] = sizes.get(names[operator], 0.0) + sample.state_bytes
+    for operator, unit in names.items():
+        newest = next((each for period in reversed(window.periods) if (each := period.samples.get(operator))), None)
+        if newest is not None:
+            sizes[unit] = sizes.get(unit, 0.0) + newest.state_bytes
     return sizes
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from drover.control.critical import pressure
 from drover.control.record import Refusal
 from drover.control.settings import Control
-from drover.load.arrays import Ints
+from drover.load.arrays import Floats, Ints
 from drover.placement.plan import Move
 from drover.placement.problem import NOWHERE, Problem
 
@@ -112,17 +112,28 @@ def _hindrance(
         return f"at most {settings.most_moves} units move per period"
     after = places.copy()
     after[group] = wanted[group]
-    held = np.bincount(after, problem.state, problem.n)
-    gained = held > np.bincount(places, problem.state, problem.n)
-    if (held[gained] > settings.memory).any():
-        full = int(np.flatnonzero(gained & (held > settings.memory))[0])
-        return f"node {full} would hold {held[full]:,.0f} bytes of state, above {settings.memory:,.0f}"
+    if (full := overfull(problem, places, after, settings.memory)) is not None:
+        return full
     loads = np.bincount(after, problem.load, problem.n) / problem.capacity
     before = np.bincount(places, problem.load, problem.n) / problem.capacity
     worse = (loads > 1) & (loads > before + NOISE)
     if worse.any() and loads.max() > before.max() + NOISE:
         return f"node {int(np.argmax(loads))} would be loaded to {loads.max():.2f} of its capacity"
     return None
+
+
+def overfull(problem: Problem, before: Ints, after: Ints, memory: float) -> str | None:
+    """Return in words which node a plan, (m,), fills with more state than it may hold, or None."""
+    held, had = _held(problem, after), _held(problem, before)
+    for node in np.flatnonzero((held > had) & (held > memory)):
+        return f"node {node} would hold {held[node]:,.0f} bytes of state, above {memory:,.0f}"
+    return None
+
+
+def _held(problem: Problem, places: Ints) -> Floats:
+    """Return the bytes of state on each node, (n,)."""
+    there = places != NOWHERE
+    return np.bincount(places[there], problem.state[there], problem.n).astype(np.float64)
 
 
 def move_of(problem: Problem, j: int, wanted: Ints) -> Move:

@@ -17,8 +17,10 @@ from drover.load.arrays import Floats, Ints, frozen
 from drover.load.linear import units_of
 from drover.load.profile import Profile
 from drover.load.rates import Rate, rows_in
-from drover.load.window import Period, Window
+from drover.load.sample import Sample
+from drover.load.window import Window
 
+NOTHING: Final = Sample("", {}, {}, 0.0)  # of an operator that was not there in a period
 CONSTANT: Final = 1e-9  # a deviation below this share of the largest value is rounding
 
 
@@ -47,34 +49,33 @@ def measured_series(window: Window, profile: Profile, unit_of: Mapping[str, str]
     """
     units = units_of(profile.network, unit_of)
     rows = {unit: row for row, unit in enumerate(units)}
-    values = np.zeros((len(units), len(window.periods)))
-    for t, period in enumerate(window.periods):
-        for operator, load in _period_loads(period, profile).items():
-            values[rows[unit_of[operator]], t] += load
+    periods = window.periods
+    values = np.zeros((len(units), len(periods)))
+    seconds = np.array([period.seconds for period in periods])  # (h,)
+    streams: dict[str, Rate] = {  # (h,) each: all periods in one walk
+        name: np.array([each.sources[name] / each.seconds if name in each.sources else rate for each in periods])
+        for name, rate in profile.rates.items()
+    }
+    for operator in profile.network.order:
+        samples = [period.samples.get(operator.name, NOTHING) for period in periods]
+        ideal = rows_in(operator, streams, profile.gains)  # rows per second
+        took = {name: _counts(samples, "rows_in", name) / seconds for name in operator.inputs}
+        seen = np.asarray(rows_in(operator, took, profile.gains))
+        known = seen > 0
+        divisor = np.where(known, seen, 1.0)
+        busy = np.array([sample.busy for sample in samples]) / seconds
+        # Busy without a row coming in: windows that closed.
+        load = np.where(known, busy * ideal / divisor, profile.costs[operator.name] * ideal + busy)
+        values[rows[unit_of[operator.name]]] += load
+        for name in operator.outputs:
+            gave = _counts(samples, "rows_out", name) / seconds
+            streams[name] = np.where(known, gave / divisor, profile.selectivities[name]) * ideal
     return LoadSeries(units, values)
 
 
-def _period_loads(period: Period, profile: Profile) -> dict[str, float]:
-    streams: dict[str, Rate] = {
-        name: period.sources[name] / period.seconds if name in period.sources else rate
-        for name, rate in profile.rates.items()
-    }
-    loads: dict[str, float] = {}
-    for operator in profile.network.order:
-        ideal = float(rows_in(operator, streams, profile.gains))  # rows per second
-        sample = period.samples.get(operator.name)
-        took = dict.fromkeys(operator.inputs, 0.0) | dict(sample.rows_in if sample is not None else {})
-        seen = float(rows_in(operator, {stream: rows / period.seconds for stream, rows in took.items()}, profile.gains))
-        loads[operator.name] = profile.costs[operator.name] * ideal
-        shares = {stream: profile.selectivities[stream] for stream in operator.outputs}
-        if sample is not None:
-            if seen:
-                shares = {stream: sample.rows_out.get(stream, 0.0) / period.seconds / seen for stream in shares}
-                loads[operator.name] = sample.busy / period.seconds * ideal / seen
-            else:  # windows that closed without a row coming in
-                loads[operator.name] += sample.busy / period.seconds
-        streams |= {stream: share * ideal for stream, share in shares.items()}
-    return loads
+def _counts(samples: Sequence[Sample], side: str, stream: str) -> Floats:
+    """Return the rows of a stream on one side of an operator, sample by sample, (h,)."""
+    return np.array([getattr(sample, side).get(stream, 0.0) for sample in samples])
 
 
 def given_series(profile: Profile, rates: Mapping[str, Sequence[float]], unit_of: Mapping[str, str]) -> LoadSeries:

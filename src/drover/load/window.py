@@ -94,17 +94,23 @@ def _rates(window: Window, source: str) -> Iterator[float]:
 
 def _behaviour(window: Window, operator: str, varies_above: float | None) -> Behaviour | None:
     """Return cost and selectivities over all samples of an operator, or None if no row came in."""
-    samples = tuple(window.of(operator))
-    rows = sum(sum(sample.rows_in.values()) for sample in samples)
+    rows, busy, seconds = 0.0, 0.0, 0.0
+    took: dict[str, float] = {}
+    gave: dict[str, float] = {}
+    for period in window.periods:
+        if (sample := period.samples.get(operator)) is None:
+            continue
+        rows += sum(sample.rows_in.values())
+        busy += sample.busy
+        seconds += period.seconds
+        for sums, counts in ((took, sample.rows_in), (gave, sample.rows_out)):
+            for stream, count in counts.items():
+                sums[stream] = sums.get(stream, 0.0) + count
     if not rows:
         return None
-    outputs = dict.fromkeys(stream for sample in samples for stream in sample.rows_out)
-    given = {stream: sum(sample.rows_out.get(stream, 0.0) for sample in samples) / rows for stream in outputs}
-    varies = varies_above is not None and any(_varies(samples, stream, varies_above) for stream in outputs)
-    seconds = sum(period.seconds for period in window.periods if operator in period.samples)
-    inputs = dict.fromkeys(stream for sample in samples for stream in sample.rows_in)
-    found_at = {stream: sum(sample.rows_in.get(stream, 0.0) for sample in samples) / seconds for stream in inputs}
-    return Behaviour(sum(sample.busy for sample in samples) / rows, given, varies, found_at)
+    varies = varies_above is not None and any(_varies(tuple(window.of(operator)), one, varies_above) for one in gave)
+    found_at = {stream: count / seconds for stream, count in took.items()}
+    return Behaviour(busy / rows, {stream: count / rows for stream, count in gave.items()}, varies, found_at)
 
 
 def _varies(samples: tuple[Sample, ...], stream: str, most: float) -> bool:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
 
-from drover.load.arrays import Floats, Ints
+from drover.load.arrays import Floats, Ints, frozen
 from drover.load.feasible import (
     axis_bound,
     face_points,
@@ -46,6 +47,12 @@ class Score:
     cut_links: int  # streams between nodes
     moved: float  # bytes of state that move from where units are now
     moved_load: float  # load of the units that move, as a share of all load
+
+
+@lru_cache(maxsize=4)
+def _points(d: int) -> Floats:
+    """Return the points that all plans with d streams are compared on; drawing them takes longer than comparing."""
+    return frozen(face_points(d, POINTS, SEED))
 
 
 def node_coefficients(problem: Problem, places: Ints) -> Floats:
@@ -103,7 +110,7 @@ def feasible(problem: Problem, places: Ints, points: Floats | None = None) -> fl
     d = weighed.shape[1]
     if not d:
         return math.nan
-    return feasible_ratio(weighed, face_points(d, POINTS, SEED) if points is None else points)
+    return feasible_ratio(weighed, _points(d) if points is None else points)
 
 
 def hyperplanes(problem: Problem, places: Ints) -> Floats:

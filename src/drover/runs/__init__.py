@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from drover.control.settings import strangers
 from drover.errors import Fault, FaultsError, FileError, shorten
 from drover.network.drawing.summary import count
 from drover.network.files import load as load_network
@@ -21,6 +22,7 @@ from drover.network.files.document import Document, Fields, Node, Scalar, file_f
 from drover.network.files.gather import Gatherer
 from drover.network.files.lines import by_line, placed
 from drover.network.model import Network
+from drover.placement.plan import units_of
 from drover.runs.check import input_faults, network_faults, output_faults, shares_faults, sharing_faults
 from drover.runs.fields import SECTIONS, SETTINGS, SINKS, SOURCE, VERSION
 from drover.runs.model import Input, Output, Run
@@ -137,6 +139,7 @@ def _senses(
         yield Fault(("trigger",), "not above 0", "a pause has a length", "Write for example 1 s, or leave it out.")
     if network is not None:
         yield from network_faults(network, sources, sinks, root.line)
+        yield from (fault.under("control") for fault in strangers(values["control"], units_of(network)))
 
 
 def _numbered(

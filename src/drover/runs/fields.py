@@ -16,6 +16,7 @@ from drover.network.files.document import Fields, Items, Node, Scalar
 from drover.network.files.fields import EMPTY, FALSE, NONE, Default, Field, table_lines
 from drover.network.files.gather import Gatherer
 from drover.network.schema import known
+from drover.runs.control import Settings
 from drover.runs.model import CONSOLE, FILES, PLACELESS, PLANS, REPLAYED, WRITTEN, Option, Output
 
 T = TypeVar("T")
@@ -128,6 +129,8 @@ SINK: Final = (
 )
 SINKS: Final = OneOrMore(Record("a sink", SINK, Output, Output(CONSOLE), "write"), "a sink, or a list of sinks")
 
+CONTROL: Final = Settings()
+
 SETTINGS: Final = (
     Field("network", PATH, "the network file"),
     Field("dead_letters", SINKS, "sinks for rows that do not fit their source", EMPTY),
@@ -136,6 +139,8 @@ SETTINGS: Final = (
     Field("plan", Choice("a way to place operators", PLANS), "how to place operators to begin with; `--plan` wins",
           Default("round-robin")),
     Field("trigger", codecs.LENGTH, "from the start of a batch to that of the next; left out, without a pause", NONE),
+    Field("control", CONTROL, "how load is managed, see docs/control.md; `--control` wins over its mode",
+          Default(CONTROL.stand_in)),
     Field("stop_on_failure", codecs.TRUTH, "whether the run ends when an operator fails; else it alone is parked",
           FALSE),
 )  # fmt: skip

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from drover.control.settings import Control
 from drover.network.durations import Micros
 from drover.network.model import Network
 from drover.network.operators import Named
@@ -69,4 +70,5 @@ class Run:
     nodes: int = 4
     plan: str = "round-robin"
     trigger: Micros | None = None  # from the start of a batch to that of the next; None: without a pause
+    control: Control = field(default_factory=Control)
     stop_on_failure: bool = False

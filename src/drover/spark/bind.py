@@ -47,7 +47,7 @@ def start(
     with readable(f"network {given.network.name!r}"):
         return run(
             given.network, frames, sinks, checkpoint=given.checkpoint, nodes=given.nodes, plan=given.plan,
-            trigger=trigger, stop_on_failure=given.stop_on_failure,
+            trigger=trigger, stop_on_failure=given.stop_on_failure, control=given.control,
             dead_letters=Several(tuple(letters)) if letters else None,
         )  # fmt: skip
 

@@ -21,7 +21,7 @@ from drover.control.history import Saved
 from drover.control.loop import approve, step
 from drover.control.offer import Offer, by_hand, changed, demand_move, find, offer
 from drover.control.record import Kind, Proposal, Record
-from drover.control.settings import Control, described
+from drover.control.settings import KEYS, Control, control_of, described, fitting
 from drover.control.state import State
 from drover.control.view import World
 from drover.errors import DroverError, StateError
@@ -48,7 +48,7 @@ class Controller:
         self.settings = settings
         self._network, self._planner = network, planner
         self._clock, self._slots = clock, slots
-        self._ledger = Ledger(network, clock())
+        self._ledger = Ledger(network)
         self._inbox: queue.Queue[tuple[float, Figures] | None] = queue.Queue()
         self._turn = threading.RLock()  # held while state is read or changed
         self._state, self._drained = State(), frozenset[int]()
@@ -134,7 +134,8 @@ class Controller:
         log.error("the control loop has failed and decides no more; the run goes on", exc_info=error)
 
     def _take(self, now: float, figures: Figures) -> None:
-        collected = self._ledger.take(now, figures, self.settings.period)
+        with self._turn:
+            collected = self._ledger.take(now, figures, self.settings.period)
         if collected is not None:
             self._decide(collected)
 
@@ -158,8 +159,8 @@ class Controller:
     def _settle(self, state: State, record: Record) -> None:
         if record.kind is Kind.MOVED and record.proposal is not None:
             record = self._carry_out(record, record.proposal)
-            if record.kind is not Kind.MOVED:  # so nobody has to rest
-                state = replace(state, moved=self._state.moved)
+            if record.kind is not Kind.MOVED:
+                state = replace(state, moved=self._state.moved)  # what has not moved need not rest
         self._state = state
         self._records.append(record)
         fs, path = open_root(self._planner.root)
@@ -168,10 +169,10 @@ class Controller:
 
     def _carry_out(self, record: Record, proposal: Proposal) -> Record:
         try:
-            self._planner.replan(lambda plan: changed(plan, proposal))
+            made = self._planner.replan(lambda plan: changed(plan, proposal))
         except DroverError as error:  # somebody was quicker
             return replace(record, kind=Kind.REFUSED, reason=str(error))
-        self._ledger.expect(self._planner.plan.number, proposal.bytes)
+        self._ledger.expect(made.number, proposal.bytes)
         return record
 
     def _save(self) -> None:
@@ -292,6 +293,7 @@ class Controller:
         """Change settings of the running loop, such as the mode."""
         with self._turn:
             self._demand_open()
-            self.settings = replace(self.settings, **settings)
+            named = {name: getattr(self.settings, name) for name in KEYS} | settings
+            self.settings = fitting(control_of(named), self._planner.plan.node_of)
             self._save()
             return self.settings

@@ -1,6 +1,7 @@
 """From batches to periods: what all batches of a period did together, as the control loop takes it in.
 
-Rule 1: a period ends with a batch, and lasts from commit to commit, so that rates count waiting, too.
+Rule 1: a period ends with a batch, and lasts from commit to commit, so that rates count waiting, too. So the first
+batch of a run belongs to none: how long its rows have waited is not known, and it pays for starting Spark.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from drover.network.model import Network
 
 Figures = Mapping[str, Any]  # Any: JSON, as in `recentProgress`
 USUAL: Final = 20  # batches that tell how long nodes usually take
+TELLING: Final = 0.05  # seconds of tasks in a period; of less, the share of the processor that they had tells nothing
 
 Facts = tuple[float, dict[str, float], tuple[Sample, ...]]  # seconds, rows by source, samples
 
@@ -28,10 +30,12 @@ class Collected:
     period: Facts
     figures: Mapping[str, float]
     moved: tuple[tuple[float, float], ...] = ()  # seconds that moves took beyond what is usual, and their bytes
+    speeds: tuple[float, ...] = ()  # (n,) CPU seconds of a node's tasks per second of theirs; 0: unknown
 
     def after(self, state: State) -> State:
         """Return what the loop remembers once it has seen this period, too."""
         state = replace(state, window=state.window.push(state.period + 1, *self.period))
+        state = state.clock(self.speeds)
         for seconds, size in self.moved:
             state = state.learn(seconds, size)
         return state
@@ -42,7 +46,7 @@ class Ledger:
     """The batches of the period that is running."""
 
     network: Network
-    last: float  # when the last period ended
+    last: float | None = None  # when the last period ended; None before the first batch
     _batches: list[Figures] = field(default_factory=list)
     _usual: deque[float] = field(default_factory=lambda: deque(maxlen=USUAL))  # seconds of the nodes, lately
     _expected: dict[int, float] = field(default_factory=dict)  # bytes that plan of that number moves
@@ -55,10 +59,14 @@ class Ledger:
     def take(self, now: float, figures: Figures, period: float) -> Collected | None:
         """Take in a batch that was committed now; return the period that ends with it, if one does."""
         nodes = float(figures["seconds"]["nodes"])
-        size = self._expected.pop(figures["plan"], 0.0)
+        due = [plan for plan in self._expected if plan <= figures["plan"]]  # a plan may come and go between batches
+        size = sum(self._expected.pop(plan) for plan in due)
         if size > 0 and self._usual:
             self._moved.append((nodes - median(self._usual), size))
         self._usual.append(nodes)
+        if self.last is None:
+            self.last = now
+            return None
         self._batches.append(figures)
         seconds = now - self.last
         if seconds < period or seconds <= 0:
@@ -66,7 +74,7 @@ class Ledger:
         batches, self._batches = self._batches, []
         moved, self._moved = tuple(self._moved), []
         self.last = now
-        return Collected(facts(self.network, batches, seconds), summary(batches, seconds), moved)
+        return Collected(facts(self.network, batches, seconds), summary(batches, seconds), moved, speeds_of(batches))
 
 
 def facts(network: Network, batches: list[Figures], seconds: float) -> Facts:
@@ -79,6 +87,16 @@ def facts(network: Network, batches: list[Figures], seconds: float) -> Facts:
         for one in figures["samples"]
     ]
     return seconds, rows, samples_of(network, rows, totals)
+
+
+def speeds_of(batches: list[Figures]) -> tuple[float, ...]:
+    """Return the share of a processor that each node of the last batch had while it worked, (n,); 0 if unknown."""
+    alike = [figures for figures in batches if figures["nodes"] == batches[-1]["nodes"]]
+    found = []
+    for node in range(int(batches[-1]["nodes"])):
+        busy, wall = (sum(float(figures[what][node]) for figures in alike) for what in ("busy", "wall"))
+        found.append(round(min(busy / wall, 1.0), 4) if wall >= TELLING else 0.0)
+    return tuple(found)
 
 
 def summary(batches: list[Figures], seconds: float) -> dict[str, float]:

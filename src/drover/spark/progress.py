@@ -27,10 +27,11 @@ def describe(
         for edge in routed.edges:
             sums = sent.setdefault((edge.stream, edge.node), Counter())
             sums.update({"frames": edge.frames, "bytes": edge.bytes})
-    busy = [0.0] * plan.nodes
+    busy, wall = [0.0] * plan.nodes, [0.0] * plan.nodes
     slowest: dict[int, float] = {}  # node task per hop
     for report in result.reports:
         busy[report.place.node] += report.busy
+        wall[report.place.node] += report.seconds
         slowest[report.place.hop] = max(report.seconds, slowest.get(report.place.hop, 0.0))
     measured = {
         "routing": max((routed.seconds for routed in result.routed), default=0.0),
@@ -51,6 +52,7 @@ def describe(
         "watermarks": dict(notes["now"]),
         "parked": dict(notes["parked"]),
         "busy": [round(value, 4) for value in busy],
+        "wall": [round(value, 4) for value in wall],
         "samples": [_sample(sample) for report in result.reports for sample in report.samples],
     }
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
-from drover.control.settings import Control, control_of
+from drover.control.settings import Control, control_of, fitting
 from drover.errors import DroverError
 from drover.flow.state.storage import local_path, open_root
 from drover.flow.tables import Address, AnyAddress, addresses
@@ -61,6 +61,7 @@ def run(
     or "auto", or settings of `drover.Control` by name. With `endpoint`, and a checkpoint on a disk of this machine, the
     commands `drover status`, `plan`, `apply` and the like reach the run; see docs/commands.md.
     """
+    settings = fitting(control_of(control), units_of(network))
     delivered = _sinks(network, sinks)
     reading = read_sources(network, sources)
     spark = reading.frame.sparkSession
@@ -68,7 +69,7 @@ def run(
         network, reading, delivered, checkpoint, Planner(checkpoint, _plan(network, plan, nodes)), stop_on_failure,
         None if dead_letters is None else _sink(dead_letters), _addresses(network, tables or {}, checkpoint),
     )  # fmt: skip
-    controller = Controller(network, driver.planner, control_of(control), slots=slots(spark))
+    controller = Controller(network, driver.planner, settings, slots=slots(spark))
     driver.open()
     driver.listen(controller)
     controller.start()

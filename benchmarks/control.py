@@ -1,0 +1,116 @@
+"""What a step of the control loop takes: 500 units on 20 nodes against 5 % of a period of a second.
+
+In the driver, on one thread, compiling left out. CPU seconds, since the loop has a thread of its own and what counts is
+what it takes from others. `save` is what is written to the checkpoint, on the disk of the temporary folder.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.random import Generator, default_rng
+
+from benchmarks.compare import Outcome
+from drover.control import history
+from drover.control.history import Saved
+from drover.control.loop import step
+from drover.control.record import Kind, Record
+from drover.control.settings import control_of
+from drover.control.state import State
+from drover.control.view import World, look
+from drover.control.weigh import choose
+from drover.flow.state.storage import open_root
+from drover.load.profile import Profile, settle
+from drover.load.sample import Sample
+from drover.network.generate import ChainParameters, chains
+from drover.placement.plan import apply, by_hash
+from drover.placement.policy import propose
+
+NODES, CHAINS = 20, 50  # of ten units each
+LOAD = 0.5  # of the capacity of all nodes
+BUDGET = 0.05  # seconds: 5 % of a period
+SETTINGS = control_of({"mode": "auto"})
+
+
+@dataclass(slots=True)
+class Loop:
+    """A network under control, whose first chain gets ten times its rows after a while."""
+
+    world: World
+    profile: Profile
+    state: State = field(default_factory=State)
+    rng: Generator = field(default_factory=lambda: default_rng(0))
+    records: list[Record] = field(default_factory=list)
+
+    def measure(self, factor: float) -> None:
+        cost = sum(float(load) for load in self.profile.loads(dict.fromkeys(self.profile.rates, 1.0)).values())
+        rows = {name: float(self.rng.poisson(LOAD * NODES / cost)) for name in self.profile.rates}
+        rows = {name: count * (factor if name == "s0" else 1) for name, count in rows.items()}
+        streams = self.profile.stream_rates(rows)
+        samples = []
+        for operator in self.world.network.operators:
+            took, gave = ({name: float(streams[name]) for name in side} for side in (operator.inputs, operator.outputs))
+            busy = self.profile.costs[operator.name] * sum(took.values()) * max(0.1, self.rng.normal(1, 0.05))
+            samples.append(Sample(operator.name, took, gave, busy, 1000))
+        self.state = replace(self.state, window=self.state.window.push(self.state.period + 1, 1.0, rows, samples))
+
+    def decide(self) -> None:
+        self.state, record = step(self.state, self.world, SETTINGS)
+        self.records.append(record)
+        if record.kind is Kind.MOVED and record.proposal is not None:
+            self.world = replace(self.world, plan=apply(self.world.plan, record.proposal.moves))
+
+
+def cpu(action: Callable[[], object]) -> float:
+    start = time.process_time()
+    action()
+    return time.process_time() - start
+
+
+def parts(loop: Loop) -> dict[str, float]:
+    """CPU milliseconds of what a step consists of, medians."""
+    view = look(loop.state, loop.world, SETTINGS)
+    wanted = propose(view.problem, SETTINGS.then, default_rng(0))
+    other = propose(view.problem, "random", default_rng(0))
+    resting = loop.state.resting(SETTINGS.cool_down)
+    actions: dict[str, Callable[[], object]] = {
+        "notice a change": loop.state.notice,
+        "window to model": lambda: look(loop.state, loop.world, SETTINGS),
+        "policy": lambda: propose(view.problem, SETTINGS.then, default_rng(0)),
+        "judge": lambda: choose(view.problem, wanted, SETTINGS, resting, loop.state.price, whole=False),
+        "judge, all units moving": lambda: choose(view.problem, other, SETTINGS, {}, loop.state.price, whole=False),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        fs, root = open_root(folder)
+        actions["save"] = lambda: history.save(fs, root, Saved(loop.state))
+        return {name: 1e3 * float(np.median([cpu(action) for _ in range(7)])) for name, action in actions.items()}
+
+
+def bench(quick: bool) -> Outcome:
+    network = chains(default_rng(0), ChainParameters(chains=CHAINS, cost=1e-5))
+    loop = Loop(World(network, by_hash(network, NODES)), settle(network))
+    outcome, took = Outcome("control"), list[float]()
+    kinds: dict[str, list[float]] = {}  # by what came of the period
+    for period in range(30 if quick else 80):
+        loop.measure(10.0 if period >= 20 else 1.0)
+        seconds = cpu(loop.decide)
+        if period >= 15:  # the first ones compile
+            took.append(seconds)
+            kinds.setdefault(str(loop.records[-1].kind), []).append(seconds)
+    name = f"step, {10 * CHAINS} units on {NODES} nodes"
+    outcome.figures[f"{name}, median CPU ms"] = 1e3 * float(np.median(took))
+    outcome.figures[f"{name}, slowest CPU ms"] = 1e3 * max(took)
+    outcome.figures |= {f"{name}, {kind}, CPU ms": 1e3 * float(np.median(each)) for kind, each in kinds.items()}
+    outcome.figures["moves made, the first plan included"] = float(
+        sum(len(one.proposal.moves) for one in loop.records if one.kind is Kind.MOVED and one.proposal is not None)
+    )
+    found = parts(loop)
+    outcome.figures |= {f"{what}, CPU ms": value for what, value in found.items()}
+    whole = float(np.median(took)) + found["save"] / 1e3
+    outcome.ratios["budget_over_step_and_save"] = BUDGET / whole
+    outcome.targets["budget_over_step_and_save"] = 1.0
+    return outcome

@@ -1,0 +1,58 @@
+"""The `control` of a run file: a mode, or a mapping of settings.
+
+Rule 1: what a setting may be is said by `drover.control.settings` alone; here text becomes numbers, lists and mappings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from drover.control.settings import Control, control_of, described, faults
+from drover.network.files.codecs import NUMBER, WHOLE, Plain, Reading, fault_at, is_blank
+from drover.network.files.document import Fields, Items, Node, Scalar
+from drover.network.files.lines import placed
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How load is managed."""
+
+    says: str = "a mode (observe, propose or auto), or a mapping of settings"
+    stand_in: Control = field(default_factory=Control)
+
+    def read(self, node: Node) -> Reading[Control]:
+        """Return the settings."""
+        if is_blank(node) or isinstance(node, Items):
+            way_out = "Write for example auto, or {mode: auto, period: 2}."
+            return Reading(self.stand_in, (fault_at(node, f"it must be {self.says}", way_out),))
+        if isinstance(node, Scalar):  # the short form has no field to point at
+            node = Fields(((Scalar("mode", node.line), node),), node.line)
+        given = _plain(node)
+        found = tuple(placed(faults(given), node))
+        return Reading(self.stand_in, found) if found else Reading(control_of(given))
+
+    def write(self, value: Control) -> Plain:
+        """Return the mode, or all settings that are not the usual ones."""
+        usual, said = described(Control()), described(value)
+        changed = {name: _text(given) for name, given in said.items() if given != usual.get(name)}
+        return str(value.mode) if changed.keys() <= {"mode"} else changed
+
+
+def _plain(node: Node) -> Any:  # Any: JSON
+    match node:
+        case Fields(entries):
+            return {key.text: _plain(value) for key, value in entries}
+        case Items(nodes):
+            return [_plain(item) for item in nodes]
+        case Scalar(text, quoted=False) if WHOLE.fullmatch(text):
+            return int(text)
+        case Scalar(text, quoted=False) if NUMBER.fullmatch(text):
+            return float(text)
+    return node.text
+
+
+def _text(given: Any) -> Plain:  # Any: JSON
+    if isinstance(given, dict):
+        return {name: _text(value) for name, value in given.items()}
+    return [_text(item) for item in given] if isinstance(given, list) else str(given)

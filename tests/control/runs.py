@@ -1,0 +1,154 @@
+"""Runs of the control loop in virtual time: samples drawn, decisions made and carried out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.random import Generator, default_rng
+
+from drover.control import state as states
+from drover.control.loop import step
+from drover.control.record import Kind, Record
+from drover.control.settings import Control
+from drover.control.state import State
+from drover.control.view import World, capacities
+from drover.load.arrays import Floats
+from drover.load.profile import Profile, settle
+from drover.load.sample import Sample
+from drover.network.generate import ChainParameters, chains
+from drover.network.model import Network
+from drover.placement.plan import Plan, apply, by_hash, round_robin
+
+Rates = Mapping[str, float]  # tuples per second, by source
+RatesAt = Callable[[int, Rates], Rates]  # what is to be expected in a period
+AUTO = Control(mode="auto")  # type: ignore[arg-type]  # a word is taken, too
+
+
+def whole(network: Network, nodes: int) -> Plan:
+    """Each chain on a node of its own, as far as there are."""
+    return Plan(1, nodes, {one.name: int(one.name[1:].split("-")[0]) % nodes for one in network.operators})
+
+
+PLANS: Mapping[str, Callable[[Network, int], Plan]] = {"round-robin": round_robin, "hash": by_hash, "whole": whole}
+
+
+def chain_network(count: int = 4, cost: float = 1e-5) -> Network:
+    """Chains of ten operators; at 1e-5 s per row, thousands of rows per second keep a few nodes busy."""
+    return chains(default_rng(0), ChainParameters(chains=count, cost=cost))
+
+
+def steady(_period: int, base: Rates) -> Rates:
+    return base
+
+
+def shifted(at: int, source: int, factor: float, seconds: int = 10**9) -> RatesAt:
+    """One source is faster by a factor from a period on, for a while."""
+
+    def rates(period: int, base: Rates) -> Rates:
+        high = at < period <= at + seconds
+        return {name: rate * (factor if high and k == source else 1) for k, (name, rate) in enumerate(base.items())}
+
+    return rates
+
+
+@dataclass(slots=True)
+class Run:
+    """A network under control. Rows come by chance, as Poisson says; `noise` is the deviation of what they cost."""
+
+    world: World
+    settings: Control = AUTO
+    load: float = 0.5  # of all nodes together, over their capacity
+    noise: float = 0.05
+    seed: int = 0
+    size: int = 1000  # bytes of state per operator
+    restarts: bool = False  # whether the state goes through JSON before every step
+    state: State = field(default_factory=State)
+    records: list[Record] = field(default_factory=list)
+    rng: Generator = field(init=False)
+    profile: Profile = field(init=False)
+    base: dict[str, float] = field(init=False)
+    rates: Rates = field(init=False)  # to be expected in the last period
+
+    def __post_init__(self) -> None:
+        self.rng, self.profile = default_rng(self.seed), settle(self.world.network)
+        cost = sum(float(load) for load in self.profile.loads(dict.fromkeys(self.profile.rates, 1.0)).values())
+        each = self.load * float(self.capacity.sum()) / cost
+        self.base = self.rates = dict.fromkeys(self.profile.rates, each)
+
+    @property
+    def capacity(self) -> Floats:
+        return capacities(self.world.plan.nodes, self.settings)
+
+    @property
+    def period(self) -> int:
+        return self.state.period
+
+    def go(self, periods: int, rates_at: RatesAt = steady) -> list[Record]:
+        """Run for some periods and return what was decided."""
+        for _ in range(periods):
+            self.measure(rates_at)
+            self.decide()
+        return self.records[-periods:]
+
+    def measure(self, rates_at: RatesAt = steady) -> None:
+        number = self.state.period + 1
+        self.rates = rates_at(number, self.base)
+        came = {name: float(self.rng.poisson(rate)) for name, rate in self.rates.items()}
+        window = self.state.window.push(number, 1.0, came, self._samples(came))
+        self.state = replace(self.state, window=window)
+        if self.restarts:
+            self.state = states.state_of(json.loads(json.dumps(states.to_json(self.state))))
+
+    def decide(self) -> Record:
+        self.state, record = step(self.state, self.world, self.settings)
+        self.records.append(record)
+        self.carry_out(record)
+        return record
+
+    def carry_out(self, record: Record) -> None:
+        if record.kind is Kind.MOVED and record.proposal is not None:
+            self.world = replace(self.world, plan=apply(self.world.plan, record.proposal.moves))
+
+    def _samples(self, came: Rates) -> list[Sample]:
+        streams, found = self.profile.stream_rates(came), []
+        for operator in self.world.network.operators:
+            took = {stream: float(streams[stream]) for stream in operator.inputs}
+            gave = {stream: float(streams[stream]) for stream in operator.outputs}
+            drawn = max(0.1, self.rng.normal(1, self.noise))
+            found.append(
+                Sample(
+                    operator.name, took, gave, self.profile.costs[operator.name] * sum(took.values()) * drawn, self.size
+                )
+            )
+        return found
+
+    @property
+    def loads(self) -> Floats:
+        """Load of every node over its capacity, as it is to be expected at present, (n,)."""
+        found = np.zeros(self.world.plan.nodes)
+        for unit, load in self.profile.loads(self.rates).items():
+            found[self.world.plan.node_of[unit]] += float(load)
+        return found / self.capacity
+
+    @property
+    def spread(self) -> float:
+        """Difference between the fullest and the emptiest node; up to 0.1 the policy calls it balanced."""
+        return float(self.loads.max() - self.loads.min())
+
+    @property
+    def moved(self) -> int:
+        """How many moves were made."""
+        return moves_in(self.records)
+
+
+def moves_in(records: list[Record]) -> int:
+    return sum(len(record.proposal.moves) for record in records if record.kind is Kind.MOVED and record.proposal)
+
+
+def start(nodes: int = 4, plan: str = "round-robin", count: int = 4, cost: float = 1e-5, **options: object) -> Run:
+    """A run of so many chains on so many nodes."""
+    network = chain_network(count, cost)
+    return Run(World(network, PLANS[plan](network, nodes)), **options)  # type: ignore[arg-type]  # fields of Run

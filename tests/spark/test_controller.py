@@ -1,0 +1,250 @@
+"""The loop beside a run, without Spark: batches as JSON objects, a clock by hand, a planner on a folder."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from numpy.random import default_rng
+
+from drover.control import history
+from drover.control.record import Kind
+from drover.control.settings import control_of
+from drover.errors import DroverError
+from drover.flow.state.storage import open_root
+from drover.network.generate import ChainParameters, chains
+from drover.placement.plan import Plan, units_of
+from drover.spark.controller import Controller
+from drover.spark.periods import Figures, Ledger, speeds_of
+from drover.spark.planner import Planner
+
+NETWORK = chains(default_rng(0), ChainParameters(chains=2, length=5, selectivity=(1.0, 1.0)))
+QUICK: dict[str, Any] = {"mode": "auto", "warm_up": 2, "window": 4, "trial": 0, "cool_down": 5}
+
+
+def batch(plan: Plan, rows: float = 80, first: float = 1.0, nodes: float = 0.1) -> dict[str, Any]:
+    """What `progress.describe` makes of a batch; the first chain has `first` times the rows of the other."""
+    busy = [0.0] * plan.nodes
+    samples = []
+    for operator in NETWORK.operators:
+        mine = rows * (first if operator.name.startswith("s0") else 1.0)
+        busy[plan.node_of[operator.name]] += mine * 1e-3
+        samples.append(
+            {"operator": operator.name, "rows_in": mine, "rows_out": mine, "busy": mine * 1e-3, "state_bytes": 1000}
+        )
+    return {
+        "plan": plan.number, "nodes": plan.nodes, "samples": samples, "rowsIn": {"s0": rows * first, "s1": rows},
+        "seconds": {"nodes": nodes, "compute": 0.2, "sinks": 0.05, "commit": 0.01}, "busy": busy,
+        "wall": [2 * value for value in busy], "routed": [{"stream": "s0", "node": 0, "bytes": 10, "frames": 1}],
+    }  # fmt: skip
+
+
+class Beside:
+    """A controller whose clock and batches are moved by hand."""
+
+    def __init__(self, folder: Path, *, slots: Callable[[], int] | None = None, **settings: Any) -> None:
+        whole = Plan(1, 2, {unit: int(unit[1]) for unit in units_of(NETWORK)})
+        self.planner = Planner(str(folder), whole)
+        self.now = 0.0
+        control = control_of({**QUICK, **settings})
+        self.loop = Controller(NETWORK, self.planner, control, slots=slots, clock=lambda: self.now)
+        self.loop.start()
+
+    def run(self, batches: int, first: float = 1.0) -> None:
+        for _ in range(batches):
+            self.now += 1.0
+            self.loop(batch(self.planner.plan, first=first))
+            self.loop.settle()
+
+    @property
+    def kinds(self) -> list[Kind]:
+        return [record.kind for record in self.loop.records]
+
+
+@pytest.fixture
+def beside(tmp_path: Path) -> Iterator[Callable[..., Beside]]:
+    made: list[Beside] = []
+
+    def make(**options: Any) -> Beside:
+        made.append(Beside(tmp_path, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.loop.close()
+        one.loop.close()  # does nothing
+
+
+def test_a_period_lasts_from_commit_to_commit_and_sums_its_batches() -> None:
+    ledger, plan = Ledger(NETWORK), Plan(1, 2, dict.fromkeys(units_of(NETWORK), 0))
+    assert ledger.take(100.0, batch(plan), 1.0) is None  # nobody knows when the first one began
+    assert ledger.take(100.4, batch(plan), 1.0) is None
+    found = ledger.take(101.5, batch(plan), 1.0)
+    assert found is not None
+    seconds, rows, samples = found.period
+    assert (seconds, rows) == (1.5, {"s0": 160.0, "s1": 160.0})
+    assert [sample.busy for sample in samples] == pytest.approx([0.16] * 10)
+    assert found.figures["batches"] == 2
+    assert found.figures["batch_seconds"] == pytest.approx(0.26)
+    assert found.speeds == (0.5, 0.0)
+    assert ledger.take(101.6, batch(plan), 0.0) is not None  # every batch is a period
+
+
+def test_what_a_move_took_is_what_its_first_batch_took_beyond_the_usual() -> None:
+    ledger, plan = Ledger(NETWORK), Plan(1, 2, dict.fromkeys(units_of(NETWORK), 0))
+    for second in range(5):
+        ledger.take(float(second), batch(plan), 1.0)
+    ledger.expect(2, 3e6)
+    ledger.expect(3, 1e6)  # before a batch ran with plan 2
+    assert _moved(ledger, 5.0, batch(Plan(1, 2, plan.node_of), nodes=9.0)) == ()
+    [(seconds, size)] = _moved(ledger, 6.0, batch(Plan(4, 2, plan.node_of), nodes=0.6))
+    assert seconds == pytest.approx(0.5)
+    assert size == 4e6
+    assert _moved(ledger, 7.0, batch(Plan(4, 2, plan.node_of), nodes=0.6)) == ()
+
+
+def _moved(ledger: Ledger, now: float, figures: Figures) -> tuple[tuple[float, float], ...]:
+    found = ledger.take(now, figures, 1.0)
+    assert found is not None
+    return found.moved
+
+
+def test_speed_is_known_only_of_nodes_that_worked() -> None:
+    plan = Plan(1, 3, dict.fromkeys(units_of(NETWORK), 0))
+    told = batch(plan) | {"busy": [0.5, 0.01, 3.0], "wall": [1.0, 0.02, 2.9]}
+    assert speeds_of([told]) == (0.5, 0.0, 1.0)
+    assert speeds_of([batch(Plan(1, 2, plan.node_of)), told]) == (0.5, 0.0, 1.0)  # of another number of nodes
+
+
+def test_a_shift_changes_the_plan_and_is_written_down(beside: Callable[..., Beside], tmp_path: Path) -> None:
+    one = beside()
+    one.run(8)
+    assert Kind.MOVED not in one.kinds
+    one.run(6, first=3.0)
+    assert Kind.MOVED in one.kinds
+    assert one.planner.plan.number > 1
+    assert {one.planner.plan.node_of[f"s0-{step}"] for step in range(5)} == {0, 1}
+    fs, root = open_root(str(tmp_path))
+    assert history.read(fs, root) == one.loop.records
+    assert one.loop.status.failure is None
+
+
+def test_a_restart_goes_on_with_windows_and_cool_downs(beside: Callable[..., Beside]) -> None:
+    one = beside()
+    one.run(8)
+    one.run(4, first=3.0)
+    one.loop.close()
+    again = beside()
+    assert again.loop.status.period == one.loop.status.period
+    assert again.loop.records == one.loop.records
+    again.planner.plan = one.planner.plan  # as `recover` does
+    resting = again.loop._state.resting(5)
+    assert resting == one.loop._state.resting(5) != {}
+    again.run(2, first=0.2)
+    later = [record for record in again.loop.records if record.period > one.loop.status.period]
+    moved = {move.unit for each in later if each.kind is Kind.MOVED and each.proposal for move in each.proposal.moves}
+    assert not moved & set(resting)
+
+
+def test_damaged_files_of_the_loop_stop_nothing(
+    beside: Callable[..., Beside], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "control").mkdir()
+    (tmp_path / "control" / "state.json").write_text("?")
+    one = beside()
+    assert "starts from nothing" in caplog.text
+    one.run(3)
+    assert one.loop.status.period == 2
+
+
+def test_a_defect_ends_the_loop_and_not_the_run(beside: Callable[..., Beside]) -> None:
+    one = beside()
+    one.run(2)
+    one.loop({"seconds": {}})
+    one.run(2)
+    assert one.loop.status.failure == "KeyError: 'nodes'"
+    assert one.loop.status.period == 1
+
+
+def test_a_proposal_is_applied_exactly_or_refused(beside: Callable[..., Beside]) -> None:
+    one = beside(mode="propose")
+    one.run(8)
+    one.run(3, first=3.0)
+    shown, before = one.loop.status.waiting, one.planner.plan
+    assert shown is not None
+    with pytest.raises(DroverError, match="there is no proposal 'p0'"):
+        one.loop.approve("p0")
+    one.loop.approve(shown.id)
+    assert one.planner.plan.node_of == {**before.node_of, **{move.unit: move.target for move in shown.moves}}
+    assert one.loop.records[-1].proposal == replace(shown, reason=f"applied by hand: {shown.reason}")
+
+
+def test_whoever_is_quicker_wins_and_nothing_rests_for_it(beside: Callable[..., Beside]) -> None:
+    one = beside(mode="propose")
+    one.run(8)
+    one.run(3, first=3.0)
+    shown = one.loop.status.waiting
+    assert shown is not None
+    one.planner.replan(lambda plan: plan.move(shown.moves[0].unit, shown.moves[0].target))
+    with pytest.raises(DroverError, match="the world has changed"):
+        one.loop.approve(shown.id)
+    assert one.loop._state.moved == {}
+
+
+def test_a_drained_node_is_emptied_and_the_last_one_is_not(beside: Callable[..., Beside]) -> None:
+    one = beside()
+    one.run(3)
+    one.loop.drain(1)
+    with pytest.raises(DroverError, match="node 0 is the last that may be used"):
+        one.loop.drain(0)
+    with pytest.raises(DroverError, match="node is 7, but the nodes are 0 to 1"):
+        one.loop.drain(7)
+    one.run(1)
+    assert set(one.planner.plan.node_of.values()) == {0}
+    one.loop.drain(1, empty=False)
+    assert one.loop.status.drained == ()
+
+
+def test_units_of_lost_executors_are_placed_in_the_next_period(beside: Callable[..., Beside]) -> None:
+    there = [2]
+    one = beside(slots=lambda: there[0])
+    one.run(3)
+    there[0] = 1
+    one.run(1)
+    assert set(one.planner.plan.node_of.values()) == {0}
+
+
+def test_settings_change_while_it_runs_and_what_is_wrong_is_refused(beside: Callable[..., Beside]) -> None:
+    one = beside(mode="observe")
+    one.run(4)
+    assert one.loop.change(mode="auto").mode == "auto"
+    for wrong in ({"mode": "aut"}, {"windows": 3}, {"pins": {"nobody": 0}}):
+        with pytest.raises(DroverError):
+            one.loop.change(**wrong)
+    assert one.loop.settings.mode == "auto"
+
+
+def test_questions_may_come_from_any_thread_while_batches_do(beside: Callable[..., Beside]) -> None:
+    one = beside()
+    failures: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            for _ in range(20):
+                assert one.loop.explain("s0-0").unit == "s0-0"
+                assert one.loop.status.network == NETWORK.name
+        except BaseException as error:  # noqa: BLE001 - told below
+            failures.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    one.run(12, first=3.0)
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert one.loop.status.failure is None
