@@ -149,7 +149,7 @@ def columns(row: Row, outcome: Outcome, since: float) -> dict[str, Value]:
     """Return what is measured of a run, after so many seconds."""
     summary = outcome.summary
     nodes = outcome.nodes.filter(pl.col("begin") >= since)
-    total = nodes.group_by("begin", maintain_order=True).agg(pl.col("load").sum())["load"].to_numpy()
+    total = nodes["load"].to_numpy().reshape(-1, int(row["nodes"])).sum(axis=1)  # period by period: the order is fixed
     return {
         "latency_ratio": summary["latency_ratio"],
         "latency_p99": summary["latency_p99"],

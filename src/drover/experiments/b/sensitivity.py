@@ -117,14 +117,14 @@ EXPERIMENTS: Final = (
                 f"COR-GLB is not sensitive to any parameter but few operators; not is within {SPREAD:g} times.",
                 lambda rows: insensitive(("correlation",), rows),
                 "a window of half a period, be it short or the period long, is too little for a plan that is made "
-                "once, and with 40 nodes it came out worse. To samples and ratio it is not sensitive.",
+                "once. To nodes, samples and ratio it is not sensitive.",
             ),
             Claim(
                 "se-insensitive",
                 "COR-SE-IMP is not sensitive to any parameter but few operators.",
                 lambda rows: insensitive(("cor-se-imp",), rows),
-                "by a hair: three times from a period of 5 s to one of 20 s, and almost as much from a ratio of 2 to "
-                "one of 8. Nodes, window and samples change little.",
+                "by a hair: a little more than three times from a ratio of 2 to one of 8, a little less from a period "
+                "of 5 s to one of 20 s. Nodes, window and samples change little.",
             ),
             Claim(
                 "llf-suffers",
@@ -137,7 +137,7 @@ EXPERIMENTS: Final = (
                 "many-operators",
                 f"With many operators LLF-GLB is almost as good as COR-GLB; almost is within {NEAR:g} times.",
                 alike_with_many,
-                "with 40 operators for each node, where it is best, it is still 3.5 times COR-GLB at this load.",
+                "with 40 operators for each node, where it is best, it is still more than three times COR-GLB at this load.",
             ),
             Claim(
                 "half-window",
