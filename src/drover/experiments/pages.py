@@ -45,8 +45,8 @@ def index(results: Sequence[Result], texts: Mapping[str, str]) -> Iterator[str]:
     yield "```"
     yield ""
     yield (
-        f"{len(results)} experiments, {len(verdicts)} claims of the texts; "
-        f"{sum(verdict.holds for verdict in verdicts)} hold. None was tuned to hold: where a text leaves a parameter "
+        f"{len(results)} experiments, {len(verdicts)} claims; {sum(verdict.holds for verdict in verdicts)} hold. "
+        "Claims that are drover's own and not a text's say so. None was tuned to hold: where a text leaves a parameter "
         "open, its page says what was chosen. A claim that could not be judged counts as one that does not hold."
     )
     if any(result.quick for result in results):

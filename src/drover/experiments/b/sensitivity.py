@@ -137,7 +137,7 @@ EXPERIMENTS: Final = (
                 "many-operators",
                 f"With many operators LLF-GLB is almost as good as COR-GLB; almost is within {NEAR:g} times.",
                 alike_with_many,
-                "with 40 operators for each node, where it is best, it is still more than three times COR-GLB at this load.",
+                "with 40 operators for each node, where it is best, it still has three times COR-GLB's ratio.",
             ),
             Claim(
                 "half-window",
