@@ -24,7 +24,9 @@ from drover.placement.rules import fuse, repair
 from drover.placement.score import hyperplanes
 
 ETAS: Final = (0.1, 0.3, 1.0)  # communication or bandwidth worth a tenth, a third or all of a unit's own load
-PSIS: Final = (0.3, 0.6, 1.0)  # a cluster may be this share of what one node carries of a stream
+# A cluster may be this share of what one node carries of a stream. Above 1 it is more than a fair share, but with few
+# units for each node all below forbid any cluster, and graphs that stay whole are then better (R-fig6.9).
+PSIS: Final = (0.3, 0.6, 1.0, 2.0, 4.0, 8.0)
 ORDERS: Final = ("ratio-first", "weight-first")
 
 
@@ -155,7 +157,7 @@ def _below(bandwidth: Floats, load: Floats, limit: float) -> bool:
 def place_clustered(problem: Problem, rng: Generator, psis: Sequence[float] = PSIS) -> Ints:
     """Place by ROD, with and without clusters, and keep the plan whose nearest hyperplane is farthest away.
 
-    `psis` are the thresholds for the weight of a cluster; with few operators for each node, all of PSIS forbid any.
+    `psis` are the thresholds for the weight of a cluster.
     """
     problem.need("coefficients", "clustered")
     tried: set[Groups] = set()
