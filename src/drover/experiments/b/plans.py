@@ -48,7 +48,7 @@ MUCH: Final = 2.0  # times: much better
 HIGH: Final = 0.7  # from this load on, bursts overload nodes
 NEARLY_FULL, FIFTH = 0.95, 5.0  # load, and by how much the search is to be better there
 MORE_SEEDS: Final = Grid(  # five vary by a third there, too much for a verdict
-    {"mode": ("event",), "load": (NEARLY_FULL,), "policy": ("correlation", "steady")}, DEFAULTS, 20, FIRST + 1000
+    {"mode": ("event",), "load": (NEARLY_FULL,), "policy": (*GLOBAL, "steady")}, DEFAULTS, 20, FIRST + 1000
 )
 CLOSE: Final = 1.25  # times the bound: very close to optimal
 AGREE: Final = 0.5  # of the ratio by events: how far the fluid one may be off
