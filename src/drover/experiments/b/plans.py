@@ -244,7 +244,7 @@ EXPERIMENTS: Final = (
                 "correlation-below",
                 "The same, in a weaker reading: COR-GLB has the smallest latency ratio of the three at every load.",
                 partial(below, first=GLOBAL[:1], others=OTHERS, where=EVEN),
-                "up to 0.9 it has; at 0.95, which the text may not have tried, balance counts for more than correlation, "
+                "up to 0.9 it has; at 0.95, which the text may not have tried, balance counts more than correlation, "
                 "and LLF-GLB's plans are better balanced.",
             ),
             Claim(
