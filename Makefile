@@ -44,7 +44,7 @@ demo: $(STAMP) ## a network of queries on this machine, moving while it runs
 bench: $(STAMP) ## drover against plain Spark; ARGS="join --quick" names one, without it they are listed
 	$(BIN)/python -m benchmarks $(ARGS)
 
-experiments: $(STAMP) ## run what the texts measured and write docs/experiments; ARGS="--quick --out build/pages" takes a minute
+experiments: $(STAMP) ## run what the texts measured and write docs/experiments; ARGS="B-fig1 --quick --out build/pages" takes seconds
 	$(BIN)/drover experiment pages $(ARGS)
 
 docs: $(STAMP) ## the reference of every module, as HTML in build/docs

@@ -68,7 +68,7 @@ def measure_speed(outcome: Outcome, quick: bool) -> None:
     n = 100_000 if quick else 1_000_000
     for k, wanted in ((100, 10.0), (1000, 4.0)):
         problem = generate(Workload(queries=n, servers=k), default_rng(100))
-        took = seconds(lambda problem=problem: assign_in_bulk(problem, "least-cost"))  # type: ignore[misc]
+        took = seconds(partial(assign_in_bulk, problem, "least-cost"))
         found = assign_in_bulk(problem, "least-cost")
         same = (found == one_by_one(problem, "least-cost", np.arange(n), np.ones(n, dtype=np.bool_))).all()
         outcome.figures[f"LeastCost, k={k}, n={n}: million per second"] = n / took / 1e6
@@ -93,7 +93,7 @@ def measure_speed(outcome: Outcome, quick: bool) -> None:
     outcome.ratios["pairs_against_0.8M_per_s"] = pairs / took / 8e5 if same else 0.0
     outcome.targets["pairs_against_0.8M_per_s"] = 1.0
     for name in ("least-cost", "gather"):
-        took = seconds(lambda name=name: one_by_one(problem, name, events.query, events.arrives), 1)  # type: ignore[misc]
+        took = seconds(partial(one_by_one, problem, name, events.query, events.arrives), 1)
         outcome.figures[f"{name}, any weights and rates: million pairs per second"] = pairs / took / 1e6
 
 

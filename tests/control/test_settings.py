@@ -57,7 +57,7 @@ def test_the_constructor_refuses_the_same() -> None:
 
 
 def test_a_mode_a_mapping_and_nothing_are_taken() -> None:
-    assert control_of("auto") == Control(mode="auto") == control_of({"mode": "auto"})  # type: ignore[arg-type]
+    assert control_of("auto") == Control(mode="auto") == control_of({"mode": "auto"})  # type: ignore[arg-type]  # a word will do
     assert control_of(None) == Control()
     assert control_of({"capacity": "measured"}).capacity == "measured"
     assert control_of({"capacity": [1, 0.5]}).capacity == (1.0, 0.5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 
 import numpy as np
@@ -191,7 +192,7 @@ def test_a_new_source_can_be_subscribed_to() -> None:
         pytest.param(lambda herd: herd.add_source(np.inf), "must be at least 0 and finite", id="rate of a new source"),
     ],
 )
-def test_refusals_name_the_rule_and_change_nothing(action, message: str) -> None:  # type: ignore[no-untyped-def]
+def test_refusals_name_the_rule_and_change_nothing(action: Callable[[Herd], object], message: str) -> None:
     herd = Herd([1.0, 2.0], [1.0], default_rng(0))
     herd.arrive([0, 1])
     before = herd.snapshot()

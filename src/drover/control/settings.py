@@ -88,9 +88,8 @@ def faults(given: Mapping[str, Any]) -> Iterator[Fault]:  # Any: as read from a 
 
 
 def _policies(name: str) -> list[str]:
-    # Importing policies takes a second, which only those wait for who name one.
-    from drover.placement.correlation.pairwise import METHODS  # noqa: PLC0415
-    from drover.placement.policy import FROM_CURRENT, POLICIES  # noqa: PLC0415
+    from drover.placement.correlation.pairwise import METHODS  # noqa: PLC0415 - a second, only for those who name one
+    from drover.placement.policy import FROM_CURRENT, POLICIES  # noqa: PLC0415 - as above
 
     return [policy for policy in POLICIES if policy not in METHODS] if name == "first" else sorted(FROM_CURRENT)
 
@@ -104,6 +103,7 @@ def _word(name: str, value: object, known: Sequence[str], what: str) -> Iterator
 
 def _number(name: str, value: object, least: float, most: float, *, whole: bool = False) -> Iterator[Fault]:
     kind = Integral if whole else Real
+    # Abstract numbers have no order for mypy; those that Python has, have one.
     if isinstance(value, bool) or not isinstance(value, kind) or not least <= value <= most:  # type: ignore[operator]
         top = "" if most == math.inf else f" and at most {most:g}"
         what = "a whole number" if whole else "a number"

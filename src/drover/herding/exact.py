@@ -39,8 +39,8 @@ def least(problem: Problem) -> Ints:
 
 
 def _solve(problem: Problem, limits: Floats) -> Ints:
-    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415  # takes half a second
-    from scipy.sparse import coo_array  # noqa: PLC0415
+    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - takes half a second
+    from scipy.sparse import coo_array  # noqa: PLC0415 - as above
 
     n, m, k = problem.n, problem.m, problem.k
     query = np.repeat(np.arange(n), k)  # of x_qj
