@@ -6,6 +6,7 @@ import pickle
 from datetime import UTC, datetime
 
 import polars as pl
+import pytest
 from polars.testing import assert_frame_equal
 
 import drover
@@ -29,6 +30,15 @@ def test_large_frames_are_cut_and_put_together_again() -> None:
     assert_frame_equal(unpack(reversed(mine))["s"], frame)  # whatever order they come in
     assert list(pack(frame, "s", [], origin=0)) == []
     assert list(cut(frame.clear())) == []
+
+
+@pytest.mark.parametrize("most", [64 << 10, 256 << 10, 4 << 20])
+def test_pieces_carry_their_own_strings_only(most: int) -> None:
+    whole = pl.DataFrame({"url": [f"/a/path/that/is/too/long/to/be/inlined/{k}" for k in range(200_000)]})
+    for frame in (whole, whole.filter(pl.int_range(pl.len()) % 50 == 0), pl.concat([whole, whole.head(10)])):
+        frames = list(pack(frame, "s", [Place(0, 0)], origin=0, most=most))
+        assert sum(len(one.payload) for one in frames) < 2 * frame.estimated_size()
+        assert_frame_equal(unpack(frames)["s"], frame)
 
 
 def test_the_router_sends_good_rows_on_and_tells_why_others_are_dead() -> None:

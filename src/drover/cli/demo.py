@@ -1,4 +1,4 @@
-"""`drover demo`: the traffic example on its real log, live, with a move and a rescale on the way."""
+"""`drover demo`: the traffic example on its real log, live: a burst, what the control loop does about it, a rescale."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import json
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 from rich.console import Console
@@ -18,43 +17,29 @@ from drover.cli.board import Board
 from drover.cli.interrupts import interrupts
 from drover.cli.live import Display, Lines, Picture
 from drover.cli.show import print_tree
+from drover.cli.staging import CONTROL, NODES, PERIODS, START, Show, act, prepare
 from drover.cli.steps import step
 from drover.cli.watch import look, watch
-from drover.errors import DroverError
-
-if TYPE_CHECKING:
-    from drover.spark.handle import Handle
+from drover.errors import DroverError, visible
+from drover.network.files.disk import write_text
 
 CLONE: Final = Path(__file__).resolve().parents[3]
-NODES: Final = 4
-MOVE_AT: Final = 0.35  # of the rows
-SCALE_AT: Final = 0.65
+REPORT: Final = "build/demo.html"
 SHOWN: Final = 6  # results
-
-
-@dataclass(slots=True)
-class Show:
-    """One performance: what goes in, and what became of it."""
-
-    example: Any  # Any: a module found at run time
-    inputs: dict[str, Any]  # Any: Spark's DataFrames, which this layer does not know
-    total: int  # rows
-    seconds: float
-    results: Any = None  # Any: a Polars DataFrame
-    moves: list[str] = field(default_factory=list)
-    board: Board = field(default_factory=lambda: Board((), (), time.monotonic()))
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for programs.")
 @click.option("--seconds", default=40.0, show_default=True, type=click.FloatRange(1, 3600),
               help="How long the day of log is to take.")  # fmt: skip
-def demo(as_json: bool, seconds: float) -> int:
+@click.option("--report", default=REPORT, show_default=True, metavar="FILE", help="Where the report on the run goes.")
+def demo(as_json: bool, seconds: float, report: str) -> int:
     """Find who sends many small requests, live, in a real web log.
 
-    A day of a NASA web server's log, 1 August 1995, passes in 40 s through six operators on four nodes. On the way one
-    operator is moved with its state, and one node is taken away. At the end the results are compared with those of
-    plain Spark. Takes about a minute in all and leaves nothing behind.
+    A day of a NASA web server's log, 1 August 1995, passes in 40 s through six operators on four nodes. Half of the
+    day is made a burst: every request comes forty times. The control loop sees what that costs, proposes a plan,
+    says why, and moves operators with their state. Then one node is taken away. At the end the results are compared
+    with those of plain Spark, and the report on the run is an HTML file. Takes about a minute in all.
     """
     example = _example("traffic")
     if not as_json:
@@ -67,10 +52,11 @@ def demo(as_json: bool, seconds: float) -> int:
         spark = session("drover demo")
     try:
         with step("reading the log", timings, "read"):
-            inputs = {name: frame.cache() for name, frame in example.inputs(spark).items()}
-            show = Show(example, inputs, sum(frame.count() for frame in inputs.values()), seconds)
+            show = prepare(example, spark, seconds)
         with tempfile.TemporaryDirectory(prefix="drover-demo-", ignore_cleanup_errors=True) as folder:
             perform(show, spark, folder, as_json)
+            with step("writing the report", timings, "report"):
+                show.report = written(folder, report)
         with step("running the same rows through plain Spark", timings, "oracle"):
             equal = agrees(show)
     finally:
@@ -91,25 +77,28 @@ def _example(name: str) -> Any:  # Any: a module found at run time
 
 
 def perform(show: Show, spark: Any, folder: str, as_json: bool) -> None:  # Any: as in Show
-    """Run the network on the replayed log, move and rescale on the way, and keep the results."""
+    """Run the network on the replayed log, let happen what is to happen, and keep the results."""
+    from drover.placement.plan import Plan  # noqa: PLC0415 - as above
     from drover.spark.failures import readable  # noqa: PLC0415 - as above
     from drover.spark.replay import replay  # noqa: PLC0415 - as above
     from drover.spark.run import run  # noqa: PLC0415 - as above
     from drover.spark.sinks import Memory, Tail  # noqa: PLC0415 - as above
 
     network = show.example.build()
-    spans = [frame.selectExpr("min(ts)", "max(ts)").first() for frame in show.inputs.values()]
-    begin, end = min(span[0] for span in spans), max(span[1] for span in spans)
-    speed = (end - begin).total_seconds() / show.seconds
-    streams = {name: replay(spark, frame, time="ts", speed=speed, start=begin) for name, frame in show.inputs.items()}
+    speed = (show.end - show.begin).total_seconds() / show.seconds
+    streams = {
+        name: replay(spark, frame, time="ts", speed=speed, start=show.begin) for name, frame in show.inputs.items()
+    }
     memory, tail = Memory(), Tail(SHOWN)
     board = show.board = Board(tuple(streams), network.outputs, time.monotonic())
     with interrupts() as stopped, readable("demo"):
-        handle = run(network, streams, {"suspects": [memory, tail]}, checkpoint=folder, nodes=NODES)
+        control = {**CONTROL, "period": show.seconds / PERIODS}
+        plan = Plan(1, NODES, START)
+        handle = run(network, streams, {"suspects": [memory, tail]}, checkpoint=folder, plan=plan, control=control)
         try:
             title = f"traffic: a day of log, {speed:,.0f} times as fast as real time"
             with _display(show, title, tail, as_json) as display:
-                watch(handle, board, display, lambda: stopped.is_set() or _act(show, handle, display))
+                watch(handle, board, display, lambda: stopped.is_set() or act(show, handle, display))
                 if stopped.is_set():
                     raise KeyboardInterrupt
                 handle.processAllAvailable()
@@ -129,45 +118,17 @@ def _display(show: Show, title: str, tail: Any, as_json: bool) -> Display:  # An
                 for row in tail.last.iter_rows(named=True)]  # fmt: skip
         return f"last of {tail.count:,} suspects: clients that sent many small requests in a minute", rows
 
-    return Picture(console, title, last, lambda: show.board.rows_in.total() / show.total)
+    return Picture(console, title, last, lambda: show.share)
 
 
-def _act(show: Show, handle: Handle, display: Display) -> bool:
-    """Do what is due, one thing at a time; return whether the whole log is through."""
-    share = show.board.rows_in.total() / show.total
-    if not show.moves and share >= MOVE_AT:
-        _say(show, display, _move(show.board, handle))
-    elif len(show.moves) == 1 and share >= SCALE_AT:
-        _say(show, display, _scale(handle))
-    return share >= 1.0 and len(show.moves) == 2
+def written(checkpoint: str, path: str) -> str:
+    """Write the report on the run, and return its path in full."""
+    from drover.web.report import page, read, story_of  # noqa: PLC0415 - as above
 
-
-def _say(show: Show, display: Display, sentence: str) -> None:
-    show.moves.append(sentence)
-    display.say(show.board, sentence)
-
-
-def _move(board: Board, handle: Handle) -> str:
-    """Move the busiest operator that has state to the idlest node; not to the last one, which is to go."""
-    loads = board.loads()
-    hot = next((hot for hot in board.hottest() if hot.state_bytes), board.hottest()[0])
-    taker = min((node for node in range(len(loads) - 1) if node != hot.node), key=lambda node: loads[node])
-    plan = handle.move(hot.operator, taker)
-    return (
-        f"plan {plan.number}: moving {hot.operator}, busy and with {hot.state_bytes / 1000:,.1f} kB of state, "
-        f"from node {hot.node} to node {taker}."
-    )
-
-
-def _scale(handle: Handle) -> str:
-    """Take the last node away."""
-    before = handle.plan
-    plan = handle.scale(before.nodes - 1)
-    moved = ", ".join(unit for unit, node in before.node_of.items() if node != plan.node_of[unit]) or "nothing"
-    return (
-        f"plan {plan.number}: going on with {plan.nodes} nodes for {before.nodes}; "
-        f"what ran on node {plan.nodes} moves: {moved}."
-    )
+    where = Path(path).absolute()
+    where.parent.mkdir(parents=True, exist_ok=True)
+    write_text(str(where), page(story_of(read(checkpoint))))
+    return str(where)
 
 
 def agrees(show: Show) -> bool:
@@ -192,8 +153,10 @@ def summary(show: Show, timings: dict[str, float], equal: bool) -> dict[str, Any
         "results": dict(board.rows_out),
         "batches": board.batches,
         "seconds": timings | {"run": round(board.now - board.began, 1), "per_batch": round(board.per_batch, 3)},
-        "moves": show.moves,
+        "said": show.said,
+        "moved": show.moved,
         "equal": equal,
+        "report": show.report,
         "suspects": [
             {key: str(cell) if hasattr(cell, "tzinfo") else cell for key, cell in row.items()}
             for row in top.iter_rows(named=True)
@@ -209,7 +172,7 @@ def text(found: dict[str, Any]) -> str:  # Any: JSON
             f"{sum(found['rows'].values()):,} requests in {seconds['run']:.0f} s: {found['batches']} batches of "
             f"{seconds['per_batch']:.2f} s, {sum(found['results'].values()):,} suspects. On the way:"
         ),
-        *(f"  {sentence}" for sentence in found["moves"]),
+        *(f"  {sentence}" for sentence in found["said"]),
         "the busiest suspects:",
         *(
             f"  {row['window_start'][:16]}  {row['client']:>6}  {row['requests']:>4} requests, "
@@ -217,5 +180,6 @@ def text(found: dict[str, Any]) -> str:  # Any: JSON
             for row in found["suspects"]
         ),
         f"check: plain Spark on the same rows gives {'the same results, row for row' if found['equal'] else 'OTHERS'}.",
+        f"report: {visible(found['report'], len(found['report']))}",
     ]
     return "\n".join(lines)

@@ -76,6 +76,7 @@ class Report:
     bounds: Mapping[tuple[str, str], Micros]
     busy: float = 0.0  # CPU seconds of the whole task: frames, state and operators
     seconds: float = 0.0  # the same by the clock on the wall
+    loaded: int = 0  # bytes of state that were not in memory and had to be read
 
 
 @dataclass(slots=True)
@@ -97,6 +98,7 @@ class Memory:
         self.runners: dict[tuple[str, str], Runner] = {}
         self.states: dict[tuple[str, str], Kept] = {}
         self.turn = 0  # batches in which this worker had work, of whatever run
+        self.loaded = 0  # bytes of state read so far
         self._batch: tuple[str, int] | None = None
         self._settled = -1
 
@@ -140,7 +142,11 @@ class Memory:
         """Return the live state that the batch starts from: what is in memory, if it is that, else what is saved."""
         saved = assignment.saved.get(operator, {})
         kept = self.states.pop((assignment.root, operator), None)
-        live = kept.live if kept is not None and kept.saved == saved else load_state(assignment.root, operator, saved)
+        if kept is not None and kept.saved == saved:
+            live = kept.live
+        else:
+            live = load_state(assignment.root, operator, saved)
+            self.loaded += live.bytes()
         live.begin()
         return live
 
@@ -194,6 +200,7 @@ def run_worker(
     """Run one place: return the frames for later hops and the report for the driver."""
     network, _ = memory.shop(assignment.network)
     memory.begin(assignment)
+    loaded = memory.loaded
     states: dict[str, UnitState] = {}
 
     def state_of(operator: Operator) -> UnitState:
@@ -212,7 +219,8 @@ def run_worker(
         if state.parts or state.bounds:
             after = saved_after(assignment.batch, operator, before, segments, state)
             memory.states[assignment.root, operator] = Kept(after, state, memory.turn)
-    report = Report(place, tuple(outcome.samples), tuple(outcome.failures), segments, bounds)
+    samples, failures = tuple(outcome.samples), tuple(outcome.failures)
+    report = Report(place, samples, failures, segments, bounds, loaded=memory.loaded - loaded)
     return [*outcome.frames, *_results(place, outcome.results)], report
 
 

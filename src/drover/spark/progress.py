@@ -53,6 +53,7 @@ def describe(
         "parked": dict(notes["parked"]),
         "busy": [round(value, 4) for value in busy],
         "wall": [round(value, 4) for value in wall],
+        "loaded": sum(report.loaded for report in result.reports),
         "samples": [_sample(sample) for report in result.reports for sample in report.samples],
     }
 

@@ -24,14 +24,17 @@ RATE: Final = 200  # rows per second after the first
 SETTLED: Final = 6  # batches before the first move
 EVERY: Final = 3  # batches from one move to the next
 FIT: Final = 0.8  # correlation from which on points lie on a line
-SMALL: Final = 0.05  # seconds: no more than the noise of a batch
+CERTAIN: Final = 3.0  # standard errors from which on a difference is none of chance
 
 COLUMNS: Final = {
-    "batch": "seconds of the nodes in a batch without a move, median",
-    "moving": "seconds of the nodes in a batch with a move, median",
+    "batch": "seconds of the nodes in a batch without a move or loading, median",
+    "moving": "seconds of the nodes in a batch with a move, median; where there is state, of those that loaded it",
     "extra": "the difference: what a move takes",
+    "error": "standard error of that difference",
     "state_bytes": "bytes of state that move",
     "moves": "batches with a move",
+    "loaded": "of these, batches in which the process that ran the node had to load the state",
+    "reloads": "batches without a move in which it had to, because Spark gave the node another process",
 }
 
 
@@ -77,11 +80,19 @@ def run_moves(row: Row) -> Row:
     settled = [each for each in found.batches if each["batch"] >= SETTLED]
     plans = [each["plan"] for each in settled]
     changed = {each["batch"] for before, each in zip(plans, settled[1:], strict=False) if each["plan"] != before}
-    stays = [each["seconds"]["nodes"] for each in settled if each["batch"] not in changed]
-    moves = [each["seconds"]["nodes"] for each in settled if each["batch"] in changed]
+    moved = [each for each in settled if each["batch"] in changed]
+    stayed = [each for each in settled if each["batch"] not in changed]
+    counted = [each for each in moved if each["loaded"]] if row["groups"] else moved
+    stays = [each["seconds"]["nodes"] for each in stayed if not each["loaded"]]
+    moves = [each["seconds"]["nodes"] for each in counted]
     size = max((sum(sample["state_bytes"] for sample in each["samples"]) for each in settled), default=0)
     batch, moving = (statistics.median(values) if values else float("nan") for values in (stays, moves))
-    return {"batch": batch, "moving": moving, "extra": moving - batch, "state_bytes": size, "moves": len(moves)}
+    error = float(np.sqrt(sum(np.var(values) / len(values) for values in (stays, moves) if values)))
+    return {
+        "batch": batch, "moving": moving, "extra": moving - batch, "error": error, "state_bytes": size,
+        "moves": len(moved), "loaded": sum(each["loaded"] > 0 for each in moved),
+        "reloads": sum(each["loaded"] > 0 for each in stayed),
+    }  # fmt: skip
 
 
 def linear(x: str, where: Row, rows: pl.DataFrame) -> Finding:
@@ -91,18 +102,24 @@ def linear(x: str, where: Row, rows: pl.DataFrame) -> Finding:
     times = [mean(part, "extra", **{x: point}) for point in points]
     if len(points) < 3:
         return unjudged("there are fewer than three points")
+    last = mean(part, "error", **{x: points[-1]})
     rho = float(np.corrcoef(points, times)[0, 1])
     slope = float(np.polyfit(points, times, 1)[0])
     told = listed([1000 * each for each in times])
-    words = f"at {listed(points)}: {told} ms; {1000 * slope:.3g} ms each, correlation {rho:.2f}"
-    return Finding(words, rho >= FIT and slope > 0 and max(times) > SMALL)
+    words = (
+        f"at {listed(points)}: {told} ms; {1000 * slope:.3g} ms each, correlation {rho:.2f}, "
+        f"standard error of the last {1000 * last:.2g} ms"
+    )
+    return Finding(words, rho >= FIT and slope > 0 and times[-1] > CERTAIN * last)
 
 
 ABOUT: Final = """
 All operators of a stream move together, to and fro between two nodes, while rows come; a move is a changed plan for the
 next batch, and costs what that batch takes longer on the nodes than others do. Nothing is suspended: rows that come
 meanwhile are in the batch after. The text packs, ships and unpacks operators, which takes it 80 ms for each; here a
-worker has every operator's code already, and only state is read, from files that the old node wrote in any case.
+worker has every operator's code already, and only state is read, from files that the old node wrote in any case. Spark
+does not bind a node to a process: on one machine the process that a unit comes to may be the one that it left, and then
+nothing is read; such moves are not counted where there is state.
 """
 WHY: Final = "operators without state have nothing to move, and reading state is quick against the scatter of batches."
 
