@@ -79,6 +79,7 @@ def test_the_verdict_on_a_day() -> None:
         [
             {"nodes": 4, "placement": "hash", "critical": 1.0, "moves": 0},
             {"nodes": 4, "placement": "auto", "critical": 0.6, "moves": 9},
+            {"nodes": 4, "placement": "known", "critical": 0.5, "moves": 0},
         ]
     )
     assert saved("critical", 0.3, 4, rows).holds

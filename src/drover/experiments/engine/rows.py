@@ -66,14 +66,14 @@ def day() -> pl.DataFrame:
     return pl.read_csv(trace("rates-azure-functions-day.csv.gz"))
 
 
+def day_rates(streams: int, rate: float) -> Floats:
+    """Return the rates of the busiest functions of the day, (streams, minutes), `rate` in all on average."""
+    chosen: Floats = day().to_numpy().astype(np.float64).T[:streams]
+    return chosen * (rate / float(chosen.sum(axis=0).mean()))
+
+
 def busy_day(network: Network, rate: float, seconds: float, seed: int) -> pl.DataFrame:
     """Return rows that follow the functions of a day that passes in so many seconds, `rate` in all on average."""
-    calls = day().to_numpy().astype(np.float64).T  # (functions, minutes)
-    step = seconds / calls.shape[1]
-    chosen = calls[: len(network.sources)]
-    scaled = chosen * (rate / chosen.sum(axis=0).mean())
-    rng = default_rng(seed)
-    return rows_of(
-        network,
-        {source.name: arrivals(scaled[k], step, rng) for k, source in enumerate(network.sources)},
-    )
+    rates = day_rates(len(network.sources), rate)
+    step, rng = seconds / rates.shape[1], default_rng(seed)
+    return rows_of(network, {source.name: arrivals(rates[k], step, rng) for k, source in enumerate(network.sources)})
