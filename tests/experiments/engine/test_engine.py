@@ -103,6 +103,6 @@ def test_the_verdict_on_policies() -> None:
             for policy in POLICIES
         ]
     )
-    assert best("latency_mean", rows).holds
+    assert best("latency_mean", rows.with_columns(critical=pl.lit(0.4))).holds
     assert survives(rows).holds
     assert not survives(rows.with_columns(latency_mean=pl.lit(1.0))).holds

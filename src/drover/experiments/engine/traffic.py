@@ -94,6 +94,8 @@ def best(column: str, rows: pl.DataFrame) -> Finding:
     words = f"{column} at {top:g} times the rate: " + ", ".join(
         f"{policy} {value:.3g} s" for policy, value in found.items()
     )
+    busiest = max(mean(rows, "critical", policy=policy, multiplier=top) for policy in POLICIES)
+    words += f"; no node was busy for more than {busiest:.0%} of the time"
     return Finding(words, found["resilient"] <= min(found.values()) * 1.02)
 
 
@@ -121,8 +123,8 @@ and by client and URL) on each of {STREAMS} sub-streams of a real web log: its l
 were measured at multiplier 1.
 """
 WHY: Final = (
-    "with two nodes all policies that balance load come to much the same plan, and a batch costs a fixed time that no "
-    "plan saves."
+    "the aggregates take whole columns at a time and keep no node busy: what falls behind at high rates is reading and "
+    "shipping rows, which is the same for every plan. The text's engine takes tuple by tuple."
 )
 
 EXPERIMENTS: Final = tuple(
@@ -130,7 +132,7 @@ EXPERIMENTS: Final = tuple(
         name=f"R-fig6.{number}-spark",
         title=f"{what} latency of 160 aggregates on a real log, on Spark",
         about=ABOUT,
-        grids=(Grid({"multiplier": (1, 20, 40), "policy": POLICIES}, {"hours": 1.0, "from": 8}),),
+        grids=(Grid({"multiplier": (1, 100, 1000), "policy": POLICIES}, {"hours": 1.0, "from": 8}),),
         quick=(Grid({"multiplier": (1,), "policy": ("hash",)}, {"hours": 0.1, "from": 1}),),
         measure=run_policy,
         columns=COLUMNS,
