@@ -47,8 +47,8 @@ FAR: Final = 5.0  # times: far below
 MUCH: Final = 2.0  # times: much better
 HIGH: Final = 0.7  # from this load on, bursts overload nodes
 NEARLY_FULL, FIFTH = 0.95, 5.0  # load, and by how much the search is to be better there
-MORE_SEEDS: Final = Grid(  # five vary by a third there, too much for a verdict
-    {"mode": ("event",), "load": (NEARLY_FULL,), "policy": (*GLOBAL, "steady")}, DEFAULTS, 20, FIRST + 1000
+MORE_SEEDS: Final = Grid(  # five vary by a third there, and 25 by a tenth, too much for a verdict
+    {"mode": ("event",), "load": (NEARLY_FULL,), "policy": (*GLOBAL, "steady")}, DEFAULTS, 200, FIRST + 1000
 )
 CLOSE: Final = 1.25  # times the bound: very close to optimal
 AGREE: Final = 0.5  # of the ratio by events: how far the fluid one may be off
@@ -137,11 +137,12 @@ def fifth(rows: pl.DataFrame) -> Finding:
     part = select(rows, mode="event", offsets="even", load=NEARLY_FULL)
     if not len(part):
         return unjudged(f"load {NEARLY_FULL} was not run")
-    found = {policy: mean(part, "latency_ratio", policy=policy) for policy in ("correlation", "steady")}
-    seeds = part["seed"].n_unique()
-    factor = found["correlation"] / found["steady"]
+    ours, theirs = (select(part, policy=policy)["latency_ratio"].to_numpy() for policy in ("steady", "correlation"))
+    factor = float(theirs.mean() / ours.mean())
+    spread = float(np.hypot(*(each.std() / each.mean() / np.sqrt(len(each)) for each in (ours, theirs))))
     words = (
-        f"{found['correlation']:.4g} by COR-GLB, {found['steady']:.4g} by the search: {factor:.3g} times, {seeds} seeds"
+        f"{theirs.mean():.4g} by COR-GLB, {ours.mean():.4g} by the search: {factor:.3g} times, standard error "
+        f"{factor * spread:.2g}, {len(ours)} seeds"
     )
     return Finding(words, factor >= FIFTH)
 
@@ -262,6 +263,8 @@ EXPERIMENTS: Final = (
                 "steady-a-fifth",
                 f"Not in the text: at load {NEARLY_FULL} drover's search has at most a fifth of COR-GLB's ratio.",
                 fifth,
+                "plans are made from ten samples of a second: given the true rates, the same search reaches four "
+                "fifths of its ratio, and would hold.",
             ),
             *fluid_claims(("policy",)),
         ),
