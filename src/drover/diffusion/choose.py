@@ -81,8 +81,8 @@ def size(demand: Demand, costs: Costs, free: Sequence[float] | Floats, *, fill: 
     left = np.sort(np.asarray(free, dtype=np.float64))[::-1]
     if not len(left) or not np.isfinite(left).all() or (left < 0).any() or not 0 < fill <= 1:
         raise DroverError(
-            f"free is {list(free)} and fill {fill}, but there is a node, free capacity is not negative, and fill is above "
-            "0 and at most 1. Correct what is not so."
+            f"free is {list(free)} and fill {fill}, but there is a node, free capacity is not negative, and fill is "
+            "above 0 and at most 1. Correct what is not so."
         )
     best: Sizing | None = None
     work = demand.operations * costs.pair

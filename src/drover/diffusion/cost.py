@@ -1,7 +1,7 @@
 """What a grid costs: copies, memory, bandwidth and work of a join that is spread over it, in closed form.
 
-Rule 1: pure functions of a grid and of what the two streams bring. Rule 2: cells are alike: each of r rows is dealt 1/r of
-the left stream; weights change that, but not the mean.
+Rule 1: pure functions of a grid and of what the two streams bring. Rule 2: cells are alike: each of r rows is dealt 1/r
+of the left stream; weights change that, but not the mean.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ Draws: TypeAlias = NDArray[np.uint32]
 
 BITS: Final = 32
 SCALE: Final = 1 << BITS
-# Multiples of the golden section are spread evenly whatever number of parts there is: of n draws in a row each of r parts
-# gets n/r, give or take a handful.
+# Multiples of the golden section are spread evenly whatever number of parts there is: of n draws in a row each of r
+# parts gets n/r, give or take a handful.
 GOLDEN: Final = 0x9E3779B9
 
 
@@ -38,7 +38,7 @@ def turns(count: int, start: int) -> Draws:
 
 def place(chosen: Ints, inner: Draws, parts: int) -> Draws:
     """Return draws that belong to the chosen parts, (n,); `inner`, (n,), says where within its part each one lies."""
-    # ceil((part * 2^32 + inner) / parts) lies in the part if inner is at most 2^32 - parts: else it might be in the next.
+    # ceil((part * 2^32 + inner) / parts) lies in the part if inner is at most 2^32 - parts: else it may be in the next.
     offset = np.minimum(inner.astype(np.uint64), np.uint64(SCALE - parts))
     low = chosen.astype(np.uint64) * np.uint64(SCALE) + offset
     return ((low + np.uint64(parts - 1)) // np.uint64(parts)).astype(np.uint32)
