@@ -16,7 +16,7 @@ from numpy.random import Generator
 from pyarrow.fs import FileSystem, LocalFileSystem
 
 from drover.flow.frames import DRIVER, Frame, unpack
-from drover.flow.node import Failure
+from drover.flow.node import Failure, Sample
 from drover.flow.router import LATEST, route
 from drover.flow.schedule import Place, make_schedule
 from drover.flow.state.commits import Checkpoint, commit, latest
@@ -60,6 +60,7 @@ class StoredHarness:
     results: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     attempts: int = 0
+    samples: list[Sample] = field(default_factory=list)  # of the last batch
 
     @property
     def fs(self) -> FileSystem:
@@ -78,6 +79,7 @@ class StoredHarness:
         if first is not None:
             self._check_replay(first, computed)
         self._commit(computed)
+        self.samples = [sample for report in computed.reports for sample in report.samples]
         for stream, rows in computed.rows.items():
             self.results.setdefault(stream, []).append(rows)
 

@@ -6,9 +6,10 @@ left stream and copies the right one, and 1 x c the other way round.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+import re
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from drover.errors import DroverError
+from drover.errors import DroverError, ExpressionError
 
 MOST_CELLS: Final = 1_000  # of a grid; more instances than this are a slip of the pen
 
@@ -35,6 +36,12 @@ class Epoch(NamedTuple):
     grid: Grid
 
 
+# What is asked for: a grid, so many instances in whatever grid, or as many as measurements call for.
+Spread: TypeAlias = Grid | int | Literal["auto"]
+
+AUTO: Final = "auto"
+SPREAD_RULE: Final = f"a join is spread over a grid of 1 to {MOST_CELLS} instances"
+SPREAD_WAY_OUT: Final = "Write auto, a number of instances such as 4, or rows x columns such as 2 x 3."
 WHOLE: Final = Grid(1, 1)  # a join that is not spread
 
 
@@ -46,3 +53,26 @@ def check_grid(grid: Grid) -> Grid:
             "Give two whole numbers, for example 2 x 3."
         )
     return grid
+
+
+def fits(spread: object) -> bool:
+    """Return whether a join can be spread like that, whatever it is."""
+    sides = spread if isinstance(spread, tuple) else (spread, 1)
+    numbers = [side for side in sides if isinstance(side, int) and 1 <= side <= MOST_CELLS]
+    return spread == AUTO or (len(sides) == len(numbers) == 2 and numbers[0] * numbers[1] <= MOST_CELLS)
+
+
+def parse_spread(text: str) -> Spread:
+    """Return what `auto`, `4` or `2 x 3` says.
+
+    >>> parse_spread("2 x 3")
+    Grid(rows=2, columns=3)
+    """
+    words = text.strip().lower()
+    if words == AUTO:
+        return AUTO
+    match = re.fullmatch(r"(\d{1,6})(?:\s*x\s*(\d{1,6}))?", words)
+    spread: Spread = 0 if match is None else int(match[1]) if match[2] is None else Grid(int(match[1]), int(match[2]))
+    if not fits(spread):
+        raise ExpressionError(text, SPREAD_RULE, SPREAD_WAY_OUT)
+    return spread

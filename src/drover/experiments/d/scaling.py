@@ -130,7 +130,8 @@ full of one stream for good, since only tuples of the other one make it forget),
 WHY: Final = (
     "joins ask for several times the capacity, so what counts is how many servers have a join at all: with 15 drawn "
     "for each of ten joins that is 80 %, with 25 it is 94 %. Receiving costs about a tenth of a server at 15 and grows "
-    "slowly, so the two balance above 25. Only where full servers drop at once is the best number smaller, about 5."
+    "slowly, so that the two balance at 25 or more. Only where full servers drop at once, and tuples go to the least "
+    "loaded, is the best number smaller, and then it is 5 to 8."
 )
 
 
@@ -142,7 +143,8 @@ def claims(y: str, word: str) -> tuple[Claim, ...]:
             "falls",
             f"With more servers the {word} of SSP falls again.",
             partial(falls, y=y),
-            "the fall is there if the faster stream is copied; with the slower one copied it is just beginning at 30.",
+            "with the faster stream copied, as printed, 25 is best and 30 a little less; with the slower one copied, "
+            "as the formula demands, the rise has ended at 30, and the fall has not begun.",
         ),
         Claim("flat", f"The {word} of LLF is the same for any number of servers.", partial(flat, y=y)),
         Claim(

@@ -15,6 +15,7 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 from drover.errors import ExpressionError, Fault, shorten
 from drover.network.durations import Micros, format_duration, parse_duration
 from drover.network.files.document import Fields, Items, Node, Scalar
+from drover.network.grid import AUTO, Spread, parse_spread
 from drover.network.operators import Named, Pair, parse_key
 from drover.network.schema import Column
 from drover.network.types import STRING, parse_type
@@ -250,6 +251,9 @@ SECONDS: Final = Parsed("a number of seconds", "0.001", _parse_number, repr, 0.0
 RATIO: Final = Parsed("a number", "0.5", _parse_number, repr, 1.0)
 SEED: Final = Parsed("a whole number", "3", _parse_whole, str, 0)
 KEY: Final = Parsed("a column, or `column = other column`", "host = name", parse_key, str, Pair("", ""))
+SPREAD: Final[Parsed[Spread]] = Parsed(
+    "auto, a number of instances, or a grid, rows x columns", "2 x 3", parse_spread, str, AUTO
+)
 TRUTH: Final = Truth()
 WITHIN: Final = Within()
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 from drover.errors import ExpressionError, Fault
 from drover.network.durations import Micros
 from drover.network.expressions import Expression, parse_pair
+from drover.network.grid import SPREAD_RULE, SPREAD_WAY_OUT, Spread, fits
 from drover.network.operators.base import (
     Derived,
     Named,
@@ -49,6 +50,7 @@ class Join(Operator):
     So a left row waits `left_window` for right rows that come after it, and the other way round. They fit if every
     pair in `on` is equal (NULL equals nothing) and `where`, a predicate over `left.x` and `right.y`, is true.
     A result's event time is the later of the two; it stands in a column named like the left input's event time.
+    With `spread` its pairs are made by instances on several nodes, each pair by one of them.
     """
 
     kind: ClassVar[str] = "join"
@@ -60,6 +62,7 @@ class Join(Operator):
     on: tuple[Pair, ...] = ()
     where: str | None = None
     select: tuple[Named, ...] = ()  # over left.x and right.y; empty: all columns of both, keys once
+    spread: Spread | None = None
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -81,6 +84,8 @@ class Join(Operator):
         for value in (self.left_window, self.right_window):
             if value < 0:
                 yield span_fault("within", value, "a window is not negative", "Write for example 10 s.")
+        if self.spread is not None and not fits(self.spread):
+            yield Fault(("spread",), str(self.spread), SPREAD_RULE, SPREAD_WAY_OUT)
         yield from name_faults((named.name for named in self.select), "select")
 
     def full_select(self, left: Schema, right: Schema) -> tuple[Named, ...]:
