@@ -44,3 +44,12 @@ def test_spreads_survive_a_file(spread: Spread | None) -> None:
     text = drover.writes(network)
     assert drover.reads(text) == network
     assert (f"spread: {spread}" in text) == (spread is not None)
+
+
+@pytest.mark.parametrize("how", ["left", "right", "full outer", "cross"])
+def test_joins_that_are_not_inner_are_refused(how: str) -> None:
+    net = drover.Builder("n")
+    a, b = (net.source(name, SOURCE, time="ts") for name in "ab")
+    a.join("j", b, within="1 s", on="k", how=how).output()
+    with pytest.raises(NetworkError, match=rf"how is '{how}', but joins are inner"):
+        net.build()

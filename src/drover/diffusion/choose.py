@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from drover.diffusion.cost import Demand, memory, overhead, received
 from drover.errors import DroverError
 from drover.load.arrays import Floats
 from drover.network.grid import MOST_CELLS, WHOLE, Grid
+
+HIGH: Final = 0.8  # share of their capacity above which nodes of a join are overloaded
+LOW: Final = 0.5  # share below which fewer nodes have to stay to be enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,7 @@ def split_one(cells: int, demand: Demand) -> Grid:
     return Grid(cells, 1) if demand.left_rate >= demand.right_rate else Grid(1, cells)
 
 
-def size(demand: Demand, costs: Costs, free: Sequence[float] | Floats, *, fill: float = 0.8) -> Sizing:
+def size(demand: Demand, costs: Costs, free: Sequence[float] | Floats, *, fill: float = HIGH) -> Sizing:
     """Return how many of the nodes a join should get: the fewest that carry it, or those that carry most.
 
     `free` is the capacity in busy seconds per second that each node has left, (n,); the freest are taken first, and of
@@ -89,7 +93,7 @@ def size(demand: Demand, costs: Costs, free: Sequence[float] | Floats, *, fill: 
     for cells in range(1, min(len(left), MOST_CELLS) + 1):
         grid = cheapest(cells, demand)
         room = fill * float(left[:cells].sum()) - received(grid, demand) * costs.receive
-        carried = 1.0 if room >= work else max(room, 0.0) / work
+        carried = 1.0 if room >= work else room / work if room > 0 else 0.0
         if best is None or carried > best.carried:
             best = Sizing(grid, carried, overhead(grid, demand))
         if carried == 1.0:
@@ -112,6 +116,21 @@ def reshaped(present: Grid, demand: Demand, payback: float) -> Grid:
     """Return the cheapest grid of as many cells, if changing to it pays; else the present one."""
     best = cheapest(present.cells, demand)
     return best if best != present and pays(present, best, demand, payback) else present
+
+
+def advise(present: Grid, demand: Demand, costs: Costs, free: Sequence[float] | Floats, payback: float) -> Grid:
+    """Return the grid that a join should have, given the capacity that nodes have for it, (n,), its own share included.
+
+    More nodes if it is overloaded and they help; fewer if they are enough with room to spare, so that it does not go
+    back and forth; else as many, in another shape if that pays.
+    """
+    wanted = size(demand, costs, free, fill=HIGH)
+    if wanted.nodes > present.cells:
+        return wanted.grid
+    spare = size(demand, costs, free, fill=LOW)
+    if spare.carried == 1.0 and spare.nodes < present.cells:
+        return spare.grid
+    return reshaped(present, demand, payback)
 
 
 def weights_of(free: Sequence[float] | Floats, grid: Grid = WHOLE) -> tuple[Floats, Floats]:

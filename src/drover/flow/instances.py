@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
-from drover.diffusion.choose import cheapest
+from drover.diffusion.choose import Costs, advise, cheapest, reshaped, weights_of
 from drover.diffusion.cost import Demand
-from drover.diffusion.epochs import LEFT, RIGHT, START, Epochs, begin, instances, retire
+from drover.diffusion.epochs import LEFT, MOST_LIVE, RIGHT, START, Epochs, begin, instances, retire
 from drover.network.grid import AUTO, Epoch, Grid
 from drover.network.model import Network
 from drover.network.operators import Join, Operator, Table
@@ -126,6 +126,38 @@ def oldest_by_join(samples: Iterable[tuple[str, int | None]]) -> dict[str, int |
         known = [number for number in (found.get(join), oldest) if number is not None]
         found[join] = min(known, default=None)
     return found
+
+
+def leftovers(units: Iterable[str], plan: Plan, network: Network) -> frozenset[str]:
+    """Return which of the units that have a state are instances that the plan has no more.
+
+    What they keep are copies, made for epochs that are over: nobody misses them, and the next commit can drop them.
+    """
+    joins = [operator for operator in network.operators if isinstance(operator, Join) and operator.spread is not None]
+    alive = {instance.name for join in joins for instance, _ in make_instances(join, plan)}
+    spread = {join.name for join in joins}
+    return frozenset(unit for unit in units if unit.partition("[")[0] in spread and unit not in alive)
+
+
+def adapt(plan: Plan, join: Join, demand: Demand, costs: Costs, free: Sequence[float], payback: float) -> Plan:
+    """Return the next plan, with a join in the shape that was measured to be better; the same plan if there is none.
+
+    `free` is the capacity that each node has for the join, (n,), what it uses now included. A join with `spread: auto`
+    may get more nodes or fewer; one with a number of instances keeps it; one with a grid stays as it is.
+    """
+    present = instances_of(join, plan)
+    grid = present.epochs[-1].grid
+    if isinstance(join.spread, Grid) or len(present.epochs) == MOST_LIVE:
+        return plan
+    wanted = advise(grid, demand, costs, free, payback) if join.spread == AUTO else reshaped(grid, demand, payback)
+    if wanted == grid:
+        return plan
+    used = (plan.node_of[join.name], *present.others)
+    order = sorted(range(plan.nodes), key=lambda node: (node in used, -free[node], node))
+    new = [order[number % len(order)] for number in range(wanted.cells)]
+    nodes = (*used, *new)[: wanted.cells]
+    rows, columns = weights_of([free[node] for node in nodes], wanted)
+    return reshape(plan, join, wanted, new, (rows.tolist(), columns.tolist()))
 
 
 def _nodes_after(plan: Plan, join: str, cells: int) -> tuple[int, ...]:

@@ -151,11 +151,13 @@ class Stream:
         where: str | None = None,
         select: Mapping[str, str] | None = None,
         spread: Spread | tuple[int, int] | None = None,
+        how: str = "inner",
         sticky: bool | None = None,
     ) -> Stream:
         """Pair rows with those of `other`; `within`: how long left (and right) rows wait; `on` lists `x` or `x = y`.
 
-        `spread` is over how many instances: `"auto"`, so many, or (rows, columns) of a grid.
+        `spread` is over how many instances: `"auto"`, so many, or (rows, columns) of a grid. Joins are inner; another
+        `how` is refused.
         """
         left_window, right_window = within if isinstance(within, tuple) else (within, within)
         return self.builder.add(
@@ -169,6 +171,7 @@ class Stream:
                 where=where,
                 select=_named(select or {}),
                 spread=Grid(*spread) if isinstance(spread, tuple) and len(spread) == 2 else spread,
+                how=how,
                 sticky=sticky,
             )
         )
