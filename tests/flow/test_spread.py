@@ -13,11 +13,11 @@ import drover
 from drover.diffusion.choose import Costs
 from drover.diffusion.cost import Demand
 from drover.errors import DroverError
-from drover.flow.instances import adapt, instances_of, reshape, settle_epochs
+from drover.flow.instances import adapt, explicit, instances_of, reshape, settle_epochs
 from drover.flow.schedule import Place, make_schedule
 from drover.network.grid import Epoch, Grid
 from drover.network.model import Network
-from drover.placement.plan import Instances, Plan, round_robin
+from drover.placement.plan import Instances, Move, Plan, apply, moves, round_robin
 from tests.flow.harness import Batch, Harness
 from tests.flow.operators.test_join_probing import PREDICATES
 from tests.flow.pairs import COLUMNS, SELECT, all_pairs, random_rows
@@ -236,6 +236,16 @@ def test_instances_move_one_by_one() -> None:
         plan.move("j[4]", 0)
     with pytest.raises(DroverError, match="nodes for 2 instances, but the largest live grid has 4 cells"):
         Instances((Epoch(0, Grid(2, 2)),), (1,))
+
+
+def test_plans_differ_by_moves_of_instances_too() -> None:
+    network, plan = join_of(4)
+    before = explicit(plan, network)
+    assert make_schedule(network, before) == make_schedule(network, plan)
+    after = before.move("j[3]", 0).move("j", 2)
+    found = moves(before, after, {"j": 5.0, "j[3]": 7.0})
+    assert found == (Move("j", 0, 2, 5.0), Move("j[3]", 3, 0, 7.0))
+    assert apply(before, found).places == after.places == {"j": 2, "j[1]": 1, "j[2]": 2, "j[3]": 0}
 
 
 def test_a_row_goes_once_to_a_node_with_several_instances() -> None:

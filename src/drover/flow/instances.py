@@ -64,6 +64,11 @@ def whole_name(operator: Operator) -> str:
     return operator.join.name if isinstance(operator, JoinInstance) else operator.name
 
 
+def spread_joins(network: Network) -> list[Join]:
+    """Return the joins that are spread, or may be."""
+    return [operator for operator in network.operators if isinstance(operator, Join) and operator.spread is not None]
+
+
 def instances_of(join: Join, plan: Plan) -> Instances:
     """Return how a join is spread: as the plan says, or else as the network does, on the nodes after the join's own."""
     if join.name in plan.instances:
@@ -72,6 +77,15 @@ def instances_of(join: Join, plan: Plan) -> Instances:
         return Instances(START)
     grid = join.spread if isinstance(join.spread, Grid) else cheapest(join.spread, UNKNOWN)
     return Instances((Epoch(0, grid),), _nodes_after(plan, join.name, grid.cells))
+
+
+def explicit(plan: Plan, network: Network) -> Plan:
+    """Return the same plan, which says of every join that is spread where its instances are, so that they can be moved.
+
+    Where a plan does not say it, instances follow the first one around.
+    """
+    joins = spread_joins(network)
+    return replace(plan, instances={join.name: instances_of(join, plan) for join in joins})
 
 
 def make_instances(join: Join, plan: Plan) -> list[tuple[JoinInstance, int]]:
@@ -133,7 +147,7 @@ def leftovers(units: Iterable[str], plan: Plan, network: Network) -> frozenset[s
 
     What they keep are copies, made for epochs that are over: nobody misses them, and the next commit can drop them.
     """
-    joins = [operator for operator in network.operators if isinstance(operator, Join) and operator.spread is not None]
+    joins = spread_joins(network)
     alive = {instance.name for join in joins for instance, _ in make_instances(join, plan)}
     spread = {join.name for join in joins}
     return frozenset(unit for unit in units if unit.partition("[")[0] in spread and unit not in alive)

@@ -76,34 +76,44 @@ class Plan:
         for join, spread in self.instances.items():
             yield from ((instance_name(join, index + 1), node) for index, node in enumerate(spread.others))
 
+    @property
+    def places(self) -> dict[str, int]:
+        """The node of every unit, instances of joins included."""
+        return {**self.node_of, **dict(self._others())}
+
     def move(self, unit: str, node: int) -> Plan:
         """Return the next plan, with `unit`, which may be an instance of a join, on `node`."""
-        if unit in self.node_of:
-            return replace(self, number=self.number + 1, node_of={**self.node_of, unit: node})
-        others = dict(self._others())
-        if unit not in others:
-            known = (*self.node_of, *others)
-            raise DroverError(f"there is no unit {unit!r} in plan {self.number}. Units: {', '.join(known)}.")
-        return replace(self, number=self.number + 1, instances=self._placed({**others, unit: node}))
+        places = self.places
+        if unit not in places:
+            raise DroverError(f"there is no unit {unit!r} in plan {self.number}. Units: {', '.join(places)}.")
+        return self.placed({**places, unit: node})
 
-    def _placed(self, nodes: Mapping[str, int]) -> dict[str, Instances]:
-        """Return all instances on the given nodes."""
-        return {
-            join: replace(
-                spread, others=tuple(nodes[instance_name(join, index + 1)] for index in range(len(spread.others)))
-            )
+    def placed(self, places: Mapping[str, int]) -> Plan:
+        """Return the next plan, with all units, instances of joins included, on these nodes."""
+        return self._with(self.nodes, places)
+
+    def _with(self, nodes: int, places: Mapping[str, int]) -> Plan:
+        """Return the next plan, with every unit in its place."""
+        names = {
+            join: [instance_name(join, index + 1) for index in range(len(spread.others))]
             for join, spread in self.instances.items()
         }
+        others = {unit for units in names.values() for unit in units}
+        instances = {
+            join: replace(spread, others=tuple(places[unit] for unit in names[join]))
+            for join, spread in self.instances.items()
+        }
+        node_of = {unit: node for unit, node in places.items() if unit not in others}
+        return Plan(self.number + 1, nodes, node_of, instances)
 
     def scale(self, nodes: int) -> Plan:
         """Return the next plan for another number of nodes; units of removed nodes are dealt out in turn."""
         if nodes < 1:
             raise DroverError(f"nodes is {nodes}, but a plan has at least one node. Give 1 or more.")
-        others = dict(self._others())
-        homeless = [unit for unit, node in (*self.node_of.items(), *others.items()) if node >= nodes]
+        places = self.places
+        homeless = [unit for unit, node in places.items() if node >= nodes]
         dealt = {unit: index % nodes for index, unit in enumerate(homeless)}
-        node_of = {unit: dealt.get(unit, node) for unit, node in self.node_of.items()}
-        return Plan(self.number + 1, nodes, node_of, self._placed({**others, **dealt}))
+        return self._with(nodes, {**places, **dealt})
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,25 +132,25 @@ class Move:
 
 def moves(before: Plan, after: Plan, state: Mapping[str, float] | None = None) -> tuple[Move, ...]:
     """Return what leads from one plan to another, in the order of the units; `state` has bytes by unit."""
-    sizes = state or {}
+    sizes, were = state or {}, before.places
     return tuple(
-        Move(unit, before.node_of.get(unit), node, sizes.get(unit, 0.0) if unit in before.node_of else 0.0)
-        for unit, node in after.node_of.items()
-        if before.node_of.get(unit) != node
+        Move(unit, were.get(unit), node, sizes.get(unit, 0.0) if unit in were else 0.0)
+        for unit, node in after.places.items()
+        if were.get(unit) != node
     )
 
 
 def apply(plan: Plan, changes: Iterable[Move]) -> Plan:
     """Return the next plan, with these moves made; a move from where its unit is not is refused."""
-    node_of = dict(plan.node_of)
+    places = plan.places
     for move in changes:
-        if node_of.get(move.unit) != move.source:
+        if places.get(move.unit) != move.source:
             raise DroverError(
                 f"the move {move} starts on node {move.source}, but plan {plan.number} has the unit on "
-                f"{node_of.get(move.unit)}. Work out the moves again from this plan."
+                f"{places.get(move.unit)}. Work out the moves again from this plan."
             )
-        node_of[move.unit] = move.target
-    return replace(plan, number=plan.number + 1, node_of=node_of)
+        places[move.unit] = move.target
+    return plan.placed(places)
 
 
 def unit_of(operator: Operator) -> str:
