@@ -197,6 +197,14 @@ def test_rows_are_spread_over_instances_also_in_many_small_batches() -> None:
     assert min(counts.values()) > 30
 
 
+def test_a_sample_counts_the_rows_of_its_instance_alone() -> None:
+    network, plan = join_of((4, 1), nodes=1)
+    harness = Harness(network)
+    harness.run({"a": random_rows(100, 0, 0.0, 1.0, default_rng(0))}, plan)
+    assert sum(sample.rows_in for sample in harness.samples) == 100
+    assert {sample.instance for sample in harness.samples} == {0, 1, 2, 3}
+
+
 def test_weights_decide_who_gets_more() -> None:
     network, plan = join_of("auto")
     (join,) = joins_of(network)

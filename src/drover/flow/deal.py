@@ -8,7 +8,7 @@ first event time: so a replay deals as the first run did, and many small batches
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import polars as pl
@@ -16,6 +16,7 @@ import polars as pl
 from drover.diffusion.epochs import Epochs, destinations, parts
 from drover.diffusion.split import turns, weighted
 from drover.flow.frames import Frame, pack
+from drover.flow.instances import JoinInstance
 from drover.flow.schedule import Deal, Place, Schedule
 
 DRAW: Final = "drover.draw"  # column with the draw of a row; names with a dot cannot collide with columns
@@ -52,6 +53,14 @@ def _dealt(rows: pl.DataFrame, deal: Deal, origin: int) -> Iterator[tuple[Place,
         mine = goes[:, there].any(axis=1)
         if mine.any():
             yield place, marked if mine.all() else marked.filter(pl.Series(mine))
+
+
+def own_rows(instance: JoinInstance, inputs: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """Return what goes to one instance, by port, of the rows that came to its place."""
+    return {
+        port: inputs[port].filter(taken_by(instance.number, side, instance.epochs))
+        for side, port in enumerate(instance.inputs)
+    }
 
 
 def taken_by(number: int, side: int, epochs: Epochs) -> pl.Expr:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from drover.flow.deal import DRAW, ship
+from drover.flow.deal import DRAW, own_rows, ship
 from drover.flow.frames import Edge, Frame, edges, unpack
 from drover.flow.instances import JoinInstance, whole_name
 from drover.flow.operators import Clock, Runner, UnitState, oldest_epoch
@@ -118,6 +118,8 @@ def _run_one(
     """Run one operator, note what it did, and return its streams."""
     inputs = {name: streams[name] if name in streams else _empty_input(task, name) for name in operator.inputs}
     started = cpu()
+    if isinstance(operator, JoinInstance):
+        inputs = own_rows(operator, inputs)
     state = states(operator)
     try:
         made = runners(operator).run(inputs, state, task.clocks[whole_name(operator)])

@@ -10,9 +10,9 @@ from typing import Final
 import polars as pl
 
 from drover.diffusion.epochs import oldest_of
-from drover.flow.deal import DRAW, made_by, taken_by
+from drover.flow.deal import DRAW, made_by
 from drover.flow.instances import JoinInstance
-from drover.flow.operators.base import Clock, UnitState
+from drover.flow.operators.base import UnitState
 from drover.flow.operators.join import LEFT, RIGHT, RunJoin
 from drover.network.model import Network
 
@@ -27,12 +27,8 @@ class RunInstance(RunJoin):
         super().__init__(instance.join, network, left_late, right_late)
         self.ports = dict(zip(SIDES, instance.inputs, strict=True))
         self.epoch = instance.epochs[-1].number
-        self.taken = {side: taken_by(instance.number, index, instance.epochs) for index, side in enumerate(SIDES)}
         marks = [(f"{side}.{EPOCH}", f"{side}.{DRAW}") for side in SIDES]
         self.fits.append(made_by(marks[0], marks[1], instance.epochs) == instance.number)
-
-    def _enter(self, side: str, rows: pl.DataFrame, clock: Clock) -> pl.DataFrame:
-        return super()._enter(side, rows.filter(self.taken[side]), clock)
 
     def _marks(self, side: str) -> list[pl.Expr]:
         epoch = pl.lit(self.epoch, dtype=pl.Int32).alias(f"{side}.{EPOCH}")
