@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
 
-from drover.flow.frames import Frame, pack
+from drover.flow.deal import ship
+from drover.flow.frames import Frame
+from drover.flow.instances import JoinInstance
 from drover.flow.node import Failure, Sample, Task, run_place
 from drover.flow.operators import PENDING, Runner, UnitState, Workshop, late_streams, make_runner, settle
 from drover.flow.schedule import Place, make_schedule
@@ -31,8 +33,8 @@ class Harness:
         self.results: dict[str, list[pl.DataFrame]] = {stream: [] for stream in network.outputs}
         self.samples: list[Sample] = []
         self.failures: list[Failure] = []
-        shop = Workshop(network, lambda _: None, late_streams(network), self.tables)
-        self.runners: dict[str, Runner] = {op.name: make_runner(op, shop) for op in network.operators}
+        self.shop = Workshop(network, lambda _: None, late_streams(network), self.tables)
+        self.runners: dict[str, Runner] = {op.name: make_runner(op, self.shop) for op in network.operators}
 
     def run(self, batch: Batch, plan: Plan) -> None:
         """Run one micro-batch."""
@@ -41,7 +43,7 @@ class Harness:
         frames: list[Frame] = []
         for source in self.network.sources:
             if source.name in batch and batch[source.name].height:
-                frames += pack(batch[source.name], source.name, schedule.routes[source.name], -1)
+                frames += ship(schedule, source.name, batch[source.name], -1)[0]
                 if source.name in self.network.outputs:
                     self.results[source.name].append(batch[source.name])
         for state in self.states.values():
@@ -69,10 +71,12 @@ class Harness:
         self.progress = self.progress.after(self.network, latest)  # type: ignore[arg-type] # max() of integers
 
     def runner(self, operator: Operator) -> Runner:
+        if isinstance(operator, JoinInstance):
+            return make_runner(operator, self.shop)
         return self.runners[operator.name]
 
     def state(self, operator: Operator) -> UnitState:
-        return self.states[operator.name]
+        return self.states.setdefault(operator.name, UnitState())
 
     def output(self, stream: str) -> pl.DataFrame:
         schema = {name: polars_type(kind) for name, kind in self.network.streams[stream].types.items()}

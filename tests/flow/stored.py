@@ -16,7 +16,8 @@ from numpy.random import Generator
 from pyarrow.fs import FileSystem, LocalFileSystem
 
 from drover.flow.frames import DRIVER, Frame, unpack
-from drover.flow.node import Failure
+from drover.flow.instances import leftovers
+from drover.flow.node import Failure, Sample
 from drover.flow.router import LATEST, route
 from drover.flow.schedule import Place, make_schedule
 from drover.flow.state.commits import Checkpoint, commit, latest
@@ -60,6 +61,7 @@ class StoredHarness:
     results: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     attempts: int = 0
+    samples: list[Sample] = field(default_factory=list)  # of the last batch
 
     @property
     def fs(self) -> FileSystem:
@@ -77,7 +79,8 @@ class StoredHarness:
         computed = self._compute(batch, plan)
         if first is not None:
             self._check_replay(first, computed)
-        self._commit(computed)
+        self._commit(computed, plan)
+        self.samples = [sample for report in computed.reports for sample in report.samples]
         for stream, rows in computed.rows.items():
             self.results.setdefault(stream, []).append(rows)
 
@@ -143,13 +146,16 @@ class StoredHarness:
         for stream, rows in first.rows.items():
             assert rows.equals(again.rows[stream])
 
-    def _commit(self, computed: Computed) -> None:
+    def _commit(self, computed: Computed, plan: Plan) -> None:
         batch = self.checkpoint.batch + 1
         after = self._progress().after(self.network, computed.latest)
         segments = tuple(segment for report in computed.reports for segment in report.segments)
         bounds = {key: bound for report in computed.reports for key, bound in report.bounds.items()}
         notes = {"late": dict(after.late), "now": dict(after.now)}
-        self.checkpoint = commit(self.fs, str(self.root), self.checkpoint, Commit(batch, segments, bounds, notes=notes))
+        gone = leftovers(self.checkpoint.version.units, plan, self.network)
+        dropped = tuple((unit, part) for unit in sorted(gone) for part in self.checkpoint.version.units[unit])
+        entry = Commit(batch, segments, bounds, dropped, notes)
+        self.checkpoint = commit(self.fs, str(self.root), self.checkpoint, entry)
         self.failures += [failure for report in computed.reports for failure in report.failures]
         if self._goes_wrong():
             sweep(self.fs, str(self.root), keep=2)

@@ -7,7 +7,8 @@ from pyarrow.fs import LocalFileSystem
 
 from drover.errors import StateError
 from drover.flow.planlog import PLANS, Entry, plan_path, read_plan, sweep_plans, write_plan
-from drover.placement.plan import Plan
+from drover.network.grid import Epoch, Grid
+from drover.placement.plan import Instances, Plan
 
 LOCAL = LocalFileSystem()
 FIRST = Entry(0, Plan(1, 2, {"u": 0, "v": 1}))
@@ -38,3 +39,11 @@ def test_a_damaged_plan_is_refused_by_name(tmp_path: Path, keep: int) -> None:
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(StateError, match=path.name):
         read_plan(LOCAL, str(tmp_path), 0)
+
+
+def test_how_joins_are_spread_is_part_of_a_plan(tmp_path: Path) -> None:
+    epochs = (Epoch(3, Grid(2, 2)), Epoch(4, Grid(1, 3)))
+    spread = Instances(epochs, (1, 0, 1), ((0.5,), (1.0, 2.0, 0.0)))
+    entry = Entry(1, Plan(7, 2, {"j": 0}, {"j": spread}))
+    write_plan(LOCAL, str(tmp_path), entry)
+    assert read_plan(LOCAL, str(tmp_path), 1) == entry

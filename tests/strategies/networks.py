@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from drover.network.durations import UNITS
 from drover.network.functions import AnyFunction, declaration_of, path_of
+from drover.network.grid import Grid
 from drover.network.model import Network
 from drover.network.operators import (
     COST_CLASSES,
@@ -36,6 +37,7 @@ from tests import user_functions
 from tests.strategies.values import Draw, aggregations, column_names, durations, predicates, scalars, schemas, types
 
 FUNCTIONS: Final[tuple[AnyFunction, ...]] = (user_functions.nulls_per_row, user_functions.rows_so_far)
+SPREADS: Final = st.sampled_from([None, None, "auto", 4, Grid(2, 3)])
 STICKY: Final = st.sampled_from((None, True, False))
 
 
@@ -148,6 +150,7 @@ def _join(sketch: Sketch, name: str) -> Operator:
         on=on,
         where=sketch.draw(where),
         select=select,
+        spread=sketch.draw(SPREADS),
         sticky=sketch.draw(STICKY),
     )
 

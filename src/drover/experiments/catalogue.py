@@ -11,6 +11,7 @@ from typing import Final
 
 from drover.errors import DroverError, nearest, shorten
 from drover.experiments.b import courses, offline, plans, rounds, sensitivity, unpredictable
+from drover.experiments.d import adapting, balance, scaling
 from drover.experiments.engine import bursts, migration, traffic
 from drover.experiments.h import churn, online, rates, real
 from drover.experiments.h import offline as known
@@ -21,6 +22,7 @@ TEXTS: Final[Mapping[str, str]] = {
     "B": "Correlation-based load distribution [Xing05]",
     "R": "Resilient operator distribution [Xing06]",
     "H": "Herding small queries [Zong15]",
+    "D": "Adaptive load diffusion for stream joins [Gu05]",
 }
 FAMILIES: Final = (
     plans,
@@ -42,6 +44,9 @@ FAMILIES: Final = (
     churn,
     rates,
     real,
+    scaling,
+    balance,
+    adapting,
 )
 
 EXPERIMENTS: Final[Mapping[str, Experiment]] = {

@@ -89,8 +89,9 @@ def edges(frames: Iterable[Frame]) -> tuple[Edge, ...]:
     found: dict[tuple[str, int], tuple[int, int]] = {}
     for frame in frames:
         if frame.hop != DRIVER:
-            count, size = found.get((frame.port, frame.node), (0, 0))
-            found[frame.port, frame.node] = (count + 1, size + len(frame.payload))
+            stream = frame.port.partition(":")[0]  # what is dealt to instances has a port of its own
+            count, size = found.get((stream, frame.node), (0, 0))
+            found[stream, frame.node] = (count + 1, size + len(frame.payload))
     return tuple(Edge(*key, *sums) for key, sums in sorted(found.items()))
 
 

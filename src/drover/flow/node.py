@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from drover.flow.frames import Edge, Frame, edges, pack, unpack
-from drover.flow.operators import Clock, Runner, UnitState
+from drover.flow.deal import DRAW, own_rows, ship
+from drover.flow.frames import Edge, Frame, edges, unpack
+from drover.flow.instances import JoinInstance, whole_name
+from drover.flow.operators import Clock, Runner, UnitState, oldest_epoch
 from drover.flow.schedule import Place, Schedule
 from drover.network.model import Network
 from drover.network.operators import Operator, UserDefined
@@ -34,6 +36,8 @@ class Sample:
     busy: float  # CPU seconds
     state_bytes: int
     edges: tuple[Edge, ...]  # what it sent to other places
+    instance: int = 0  # of a join that is spread
+    oldest: int | None = None  # of an instance: the least epoch of any row that it keeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ def run_place(
             outcome.frames.append(frame)  # on its way to a later hop of this node
     streams = unpack(arrived)
     for operator in task.schedule.runs.get(task.place, ()):
-        if operator.name in task.parked:
+        if whole_name(operator) in task.parked:
             made = _nothing(task, operator)
         else:
             made = _run_one(task, operator, streams, runners, states, cpu, outcome)
@@ -112,21 +116,23 @@ def _run_one(
     outcome: Outcome,
 ) -> dict[str, pl.DataFrame]:
     """Run one operator, note what it did, and return its streams."""
-    inputs = {name: streams[name] if name in streams else _empty(task.network, name) for name in operator.inputs}
+    inputs = {name: streams[name] if name in streams else _empty_input(task, name) for name in operator.inputs}
     started = cpu()
+    if isinstance(operator, JoinInstance):
+        inputs = own_rows(operator, inputs)
     state = states(operator)
     try:
-        made = runners(operator).run(inputs, state, task.clocks[operator.name])
+        made = runners(operator).run(inputs, state, task.clocks[whole_name(operator)])
     except Exception as error:
         if not is_own_fault(operator, error):
             raise
-        outcome.failures.append(Failure(operator.name, f"{type(error).__name__}: {error}"))
+        outcome.failures.append(Failure(whole_name(operator), f"{type(error).__name__}: {error}"))
         state.restore()
         made = _nothing(task, operator)
-    shipped = _ship(task, made, outcome)
+    shipped, local = _ship(task, operator, made, outcome)
     outcome.samples.append(
         Sample(
-            operator.name,
+            whole_name(operator),
             task.place.node,
             task.place.hop,
             sum(frame.height for frame in inputs.values()),
@@ -134,23 +140,39 @@ def _run_one(
             cpu() - started,
             state.bytes(),
             edges(shipped),
+            operator.number if isinstance(operator, JoinInstance) else 0,
+            oldest_epoch(state) if isinstance(operator, JoinInstance) else None,
         )
     )
-    return made
+    return made | local
 
 
-def _ship(task: Task, made: Mapping[str, pl.DataFrame], outcome: Outcome) -> list[Frame]:
-    """Add the frames and results that an operator's rows become."""
+def _ship(
+    task: Task, operator: Operator, made: Mapping[str, pl.DataFrame], outcome: Outcome
+) -> tuple[list[Frame], dict[str, pl.DataFrame]]:
+    """Add the frames and results that an operator's rows become; return the frames, and what is dealt to this place."""
     shipped: list[Frame] = []
+    local: dict[str, pl.DataFrame] = {}
+    # The serial numbers of one origin must differ per port only: of all others the node is origin enough.
+    origin = operator.number if isinstance(operator, JoinInstance) else task.place.node
     for stream, rows in made.items():
         if not rows.height:
             continue
         if stream in task.network.outputs:
-            outcome.results[stream] = rows
-        # The serial numbers of one origin must differ per port only, so the node is origin enough.
-        shipped += pack(rows, stream, task.schedule.routes[stream], task.place.node)
+            before = outcome.results.get(stream)  # of another instance
+            outcome.results[stream] = rows if before is None else pl.concat([before, rows])
+        frames, dealt = ship(task.schedule, stream, rows, origin, task.place)
+        shipped += frames
+        local |= dealt
     outcome.frames += shipped
-    return shipped
+    return shipped, local
+
+
+def _empty_input(task: Task, name: str) -> pl.DataFrame:
+    """Return no rows of a stream, or of what is dealt of it to an instance."""
+    stream, dealt, _ = name.partition(":")
+    empty = _empty(task.network, stream)
+    return empty.with_columns(pl.lit(0, dtype=pl.UInt32).alias(DRAW)) if dealt else empty
 
 
 def _empty(network: Network, stream: str) -> pl.DataFrame:

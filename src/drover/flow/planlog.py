@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from pyarrow.fs import FileSystem
 
 from drover.errors import DroverError, StateError
 from drover.flow.state.documents import FORMAT, seal, unseal
 from drover.flow.state.storage import RESTORE, delete, join, read_whole, sizes, write_whole
-from drover.placement.plan import Plan
+from drover.network.grid import Epoch, Grid
+from drover.placement.plan import Instances, Plan
 
 PLANS: Final = "plans"
 NAME: Final = re.compile(r"(\d{12})\.json")
@@ -46,7 +47,7 @@ def write_plan(fs: FileSystem, root: str, entry: Entry) -> None:
     plan = entry.plan
     body = {
         "number": plan.number, "nodes": plan.nodes, "node_of": dict(plan.node_of), "closing": entry.closing,
-        "resumed": list(entry.resumed),
+        "resumed": list(entry.resumed), "instances": {join: _written(one) for join, one in plan.instances.items()},
     }  # fmt: skip
     data, _ = seal({"format": FORMAT, "batch": entry.batch, **body})
     write_whole(fs, plan_path(root, entry.batch), [data])
@@ -60,10 +61,22 @@ def read_plan(fs: FileSystem, root: str, batch: int) -> Entry | None:
     path = plan_path(root, written)
     body, _ = unseal(path, read_whole(fs, path), written)
     try:
-        plan = Plan(body["number"], body["nodes"], body["node_of"])
+        instances = {join: _read(one) for join, one in body.get("instances", {}).items()}
+        plan = Plan(body["number"], body["nodes"], body["node_of"], instances)
         return Entry(written, plan, body["closing"], tuple(body.get("resumed", ())))
-    except (KeyError, TypeError, DroverError) as error:
+    except (KeyError, TypeError, ValueError, DroverError) as error:
         raise StateError(path, "a plan", str(error), RESTORE) from error
+
+
+def _written(spread: Instances) -> dict[str, Any]:  # Any: JSON
+    epochs = [[epoch.number, *epoch.grid] for epoch in spread.epochs]
+    return {"epochs": epochs, "others": list(spread.others), "weights": [list(one) for one in spread.weights]}
+
+
+def _read(body: dict[str, Any]) -> Instances:  # Any: JSON
+    epochs = tuple(Epoch(number, Grid(rows, columns)) for number, rows, columns in body["epochs"])
+    rows, columns = (tuple(float(value) for value in one) for one in body["weights"])
+    return Instances(epochs, tuple(body["others"]), (rows, columns))
 
 
 def sweep_plans(fs: FileSystem, root: str, oldest: int) -> None:

@@ -11,6 +11,7 @@ from typing import Final
 
 import polars as pl
 
+from drover.flow.deal import ship
 from drover.flow.frames import DRIVER, Frame, pack
 from drover.flow.schedule import Place, Schedule
 from drover.flow.spill import SPILL_BYTES
@@ -43,7 +44,7 @@ def route(network: Network, schedule: Schedule, rows: Mapping[str, pl.DataFrame]
                 latest[source.name] = int(frame.select(micros.max()).item())
         if source.name in network.outputs:
             yield from _to_driver(frame, source.name, origin)
-        yield from pack(frame, source.name, schedule.routes[source.name], origin)
+        yield from ship(schedule, source.name, frame, origin)[0]
     if latest:
         yield Frame(0, DRIVER, LATEST, origin, 0, pickle.dumps(latest))
 

@@ -17,6 +17,7 @@ from typing import Final
 import polars as pl
 
 from drover.flow.frames import DRIVER, Frame, pack
+from drover.flow.instances import JoinInstance
 from drover.flow.node import Failure, Sample, Task, run_place
 from drover.flow.operators import Clock, Runner, UnitState, Workshop, late_streams, make_runner
 from drover.flow.schedule import Place, Schedule
@@ -95,7 +96,7 @@ class Memory:
         self.cpu = cpu
         self.spend = spend
         self.networks: dict[str, tuple[Network, Workshop]] = {}
-        self.runners: dict[tuple[str, str], Runner] = {}
+        self.runners: dict[tuple[str, str], tuple[Operator, Runner]] = {}
         self.states: dict[tuple[str, str], Kept] = {}
         self.turn = 0  # batches in which this worker had work, of whatever run
         self.loaded = 0  # bytes of state read so far
@@ -132,11 +133,12 @@ class Memory:
         return self.networks[packed.fingerprint]
 
     def runner(self, packed: Packed, operator: Operator) -> Runner:
-        """Return the compiled operator, compiled at most once."""
+        """Return the compiled operator, compiled once; an instance of a join again when the join's shape changes."""
         key = (packed.fingerprint, operator.name)
-        if key not in self.runners:
-            self.runners[key] = make_runner(operator, self.shop(packed)[1])
-        return self.runners[key]
+        kept = self.runners.get(key)
+        if kept is None or (isinstance(operator, JoinInstance) and kept[0] != operator):
+            kept = self.runners[key] = (operator, make_runner(operator, self.shop(packed)[1]))
+        return kept[1]
 
     def state(self, assignment: Assignment, operator: str) -> UnitState:
         """Return the live state that the batch starts from: what is in memory, if it is that, else what is saved."""

@@ -6,51 +6,114 @@ Rule 1: nothing here knows how a plan was found. Rule 2: a plan is never edited;
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from drover.errors import DroverError
+from drover.network.grid import Epoch
 from drover.network.model import Network
 from drover.network.operators import Operator
 
 
 @dataclass(frozen=True, slots=True)
+class Instances:
+    """How the pairs of a join are spread: the live epochs of its shape, oldest first, and where its instances are.
+
+    Instance 0 is on the node of the join itself; `others` has the nodes of instances 1, 2 ... `weights` are those of
+    the rows and of the columns of the present grid, by which streams are split; empty ones are equal.
+    """
+
+    epochs: tuple[Epoch, ...]
+    others: tuple[int, ...] = ()
+    weights: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
+
+    def __post_init__(self) -> None:
+        """Refuse instances without a node."""
+        cells = max((epoch.grid.cells for epoch in self.epochs), default=0)
+        if not cells or len(self.others) + 1 != cells:
+            raise DroverError(
+                f"there are nodes for {len(self.others) + 1} instances, but the largest live grid has {cells} cells. "
+                "Give one node for each but the first."
+            )
+
+
+def instance_name(join: str, number: int) -> str:
+    """Return the unit that an instance of a join is: the first has the name of the join."""
+    return f"{join}[{number}]" if number else join
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """Plan `number` for nodes 0 ... nodes - 1; `node_of` has every unit of the network it was made for."""
+    """Plan `number` for nodes 0 ... nodes - 1; `node_of` has every unit of the network it was made for.
+
+    `instances` has joins whose pairs are spread over nodes, unless they are as the network says.
+    """
 
     number: int
     nodes: int
     node_of: Mapping[str, int]
+    instances: Mapping[str, Instances] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Freeze the mapping; refuse nodes that are not there."""
+        """Freeze the mappings; refuse nodes that are not there."""
         if self.nodes < 1:
             raise DroverError(f"nodes is {self.nodes}, but a plan has at least one node. Give 1 or more.")
-        for unit, node in self.node_of.items():
+        for unit, node in (*self.node_of.items(), *self._others()):
             if not 0 <= node < self.nodes:
                 raise DroverError(
                     f"unit {unit!r} is on node {node}, but the nodes are 0 to {self.nodes - 1}. Move it, or add nodes."
                 )
         object.__setattr__(self, "node_of", MappingProxyType(dict(self.node_of)))
+        object.__setattr__(self, "instances", MappingProxyType(dict(self.instances)))
 
-    def __reduce__(self) -> tuple[type[Plan], tuple[int, int, dict[str, int]]]:
-        """Pickle the mapping as a plain one."""
-        return (Plan, (self.number, self.nodes, dict(self.node_of)))
+    def __reduce__(self) -> tuple[type[Plan], tuple[int, int, dict[str, int], dict[str, Instances]]]:
+        """Pickle the mappings as plain ones."""
+        return (Plan, (self.number, self.nodes, dict(self.node_of), dict(self.instances)))
+
+    def _others(self) -> Iterator[tuple[str, int]]:
+        """Yield instances but the first of joins, with their nodes."""
+        for join, spread in self.instances.items():
+            yield from ((instance_name(join, index + 1), node) for index, node in enumerate(spread.others))
+
+    @property
+    def places(self) -> dict[str, int]:
+        """The node of every unit, instances of joins included."""
+        return {**self.node_of, **dict(self._others())}
 
     def move(self, unit: str, node: int) -> Plan:
-        """Return the next plan, with `unit` on `node`."""
-        if unit not in self.node_of:
-            raise DroverError(f"there is no unit {unit!r} in plan {self.number}. Units: {', '.join(self.node_of)}.")
-        return Plan(self.number + 1, self.nodes, {**self.node_of, unit: node})
+        """Return the next plan, with `unit`, which may be an instance of a join, on `node`."""
+        places = self.places
+        if unit not in places:
+            raise DroverError(f"there is no unit {unit!r} in plan {self.number}. Units: {', '.join(places)}.")
+        return self.placed({**places, unit: node})
+
+    def placed(self, places: Mapping[str, int]) -> Plan:
+        """Return the next plan, with all units, instances of joins included, on these nodes."""
+        return self._with(self.nodes, places)
+
+    def _with(self, nodes: int, places: Mapping[str, int]) -> Plan:
+        """Return the next plan, with every unit in its place."""
+        names = {
+            join: [instance_name(join, index + 1) for index in range(len(spread.others))]
+            for join, spread in self.instances.items()
+        }
+        others = {unit for units in names.values() for unit in units}
+        instances = {
+            join: replace(spread, others=tuple(places[unit] for unit in names[join]))
+            for join, spread in self.instances.items()
+        }
+        node_of = {unit: node for unit, node in places.items() if unit not in others}
+        return Plan(self.number + 1, nodes, node_of, instances)
 
     def scale(self, nodes: int) -> Plan:
         """Return the next plan for another number of nodes; units of removed nodes are dealt out in turn."""
         if nodes < 1:
             raise DroverError(f"nodes is {nodes}, but a plan has at least one node. Give 1 or more.")
-        homeless = [unit for unit, node in self.node_of.items() if node >= nodes]
+        places = self.places
+        homeless = [unit for unit, node in places.items() if node >= nodes]
         dealt = {unit: index % nodes for index, unit in enumerate(homeless)}
-        return Plan(self.number + 1, nodes, {**self.node_of, **dealt})
+        return self._with(nodes, {**places, **dealt})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,25 +132,25 @@ class Move:
 
 def moves(before: Plan, after: Plan, state: Mapping[str, float] | None = None) -> tuple[Move, ...]:
     """Return what leads from one plan to another, in the order of the units; `state` has bytes by unit."""
-    sizes = state or {}
+    sizes, were = state or {}, before.places
     return tuple(
-        Move(unit, before.node_of.get(unit), node, sizes.get(unit, 0.0) if unit in before.node_of else 0.0)
-        for unit, node in after.node_of.items()
-        if before.node_of.get(unit) != node
+        Move(unit, were.get(unit), node, sizes.get(unit, 0.0) if unit in were else 0.0)
+        for unit, node in after.places.items()
+        if were.get(unit) != node
     )
 
 
 def apply(plan: Plan, changes: Iterable[Move]) -> Plan:
     """Return the next plan, with these moves made; a move from where its unit is not is refused."""
-    node_of = dict(plan.node_of)
+    places = plan.places
     for move in changes:
-        if node_of.get(move.unit) != move.source:
+        if places.get(move.unit) != move.source:
             raise DroverError(
                 f"the move {move} starts on node {move.source}, but plan {plan.number} has the unit on "
-                f"{node_of.get(move.unit)}. Work out the moves again from this plan."
+                f"{places.get(move.unit)}. Work out the moves again from this plan."
             )
-        node_of[move.unit] = move.target
-    return Plan(plan.number + 1, plan.nodes, node_of)
+        places[move.unit] = move.target
+    return plan.placed(places)
 
 
 def unit_of(operator: Operator) -> str:

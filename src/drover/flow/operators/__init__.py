@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from drover.flow.instances import JoinInstance
 from drover.flow.operators.aggregate import RunAggregate
 from drover.flow.operators.base import Clock, Frames, Runner, UnitState
+from drover.flow.operators.instance import RunInstance, oldest_epoch
 from drover.flow.operators.join import RunJoin
 from drover.flow.operators.stateless import RunFilter, RunMap, RunSwitch, RunSynthetic, RunUnion, Spend
 from drover.flow.operators.table import PENDING, RunTableRead, RunTableWrite, settle
@@ -71,6 +73,9 @@ RUNNERS: Final[Mapping[str, Callable[[Any, Workshop], Runner]]] = {  # Any: each
     Join.kind: lambda operator, shop: RunJoin(
         operator, shop.network, operator.left in shop.may_be_late, operator.right in shop.may_be_late
     ),
+    JoinInstance.kind: lambda operator, shop: RunInstance(
+        operator, shop.network, operator.join.left in shop.may_be_late, operator.join.right in shop.may_be_late
+    ),
     TableRead.kind: lambda operator, shop: RunTableRead(operator, shop.network, shop.tables[operator.from_table]),
     TableWrite.kind: lambda operator, shop: RunTableWrite(operator, shop.network, shop.tables[operator.into]),
     UserDefined.kind: lambda operator, shop: RunUserDefined(operator, shop.network, operator.input in shop.may_be_late),
@@ -93,5 +98,6 @@ __all__ = [
     "Workshop",
     "late_streams",
     "make_runner",
+    "oldest_epoch",
     "settle",
 ]

@@ -3,6 +3,8 @@
 Rule 1: a pair is found in the batch in which the later of its rows (by arrival) comes in.
 Rule 2: memory is bounded: candidate pairs are made in pieces of about PIECE. Where the pieces end changes no order.
 Rule 3: a window keeps the columns that the result or the predicate uses, and no others.
+Rule 4: with keys, candidates are found by hashing; without, by sorting: by a value that the predicate bounds, in
+buckets of time, if there is such a band, and else by time.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from drover.flow.operators.bands import find_band, numbers
 from drover.flow.operators.base import Clock, Frames, UnitState
+from drover.flow.operators.ranges import Stretches, by_band, by_time, pieces
 from drover.network.expressions import Expression, parse_pair, to_polars
 from drover.network.model import Network
 from drover.network.operators import Join
@@ -48,6 +52,8 @@ class RunJoin:
             for named in operator.full_select(left, right)
         }
         where = [] if operator.where is None else [parse_pair(operator.where, left.types, right.types)]
+        self.ports = {LEFT: operator.left, RIGHT: operator.right}
+        self.bands = {side: find_band(where[0] if where else None, side) for side in (LEFT, RIGHT)}
         t1, t2 = pl.col(f"left.{TIME}"), pl.col(f"right.{TIME}")
         close = (t2 - t1).is_between(-self.windows[RIGHT], self.windows[LEFT])
         self.fits = [close, *(to_polars(one) for one in where)]
@@ -65,41 +71,45 @@ class RunJoin:
 
     def run(self, inputs: Frames, state: UnitState, clock: Clock) -> dict[str, pl.DataFrame]:
         """Pair the batch's rows with each other and with the windows, then keep them."""
-        new = {
-            side: self._enter(side, inputs[stream], clock)
-            for side, stream in ((LEFT, self.operator.left), (RIGHT, self.operator.right))
-        }
+        new = {side: self._enter(side, inputs[port], clock) for side, port in self.ports.items()}
         old_left = state.parts.get(LEFT)
         for side in (LEFT, RIGHT):
             state.append(side, new[side])
-        pieces = list(self._pairs(new[LEFT], state.parts.get(RIGHT), RIGHT))
-        pieces += self._pairs(old_left, new[RIGHT], LEFT)
+        found = list(self._pairs(new[LEFT], state.parts.get(RIGHT), RIGHT))
+        found += self._pairs(old_left, new[RIGHT], LEFT)
         if clock.now is not None:
             for side in (LEFT, RIGHT):
                 # A later row of the other side is above `now`, so this row can still meet it if t + window > now.
                 state.evict(side, clock.now - self.windows[side] + 1)
-        return {self.operator.name: pl.concat(pieces) if pieces else pl.DataFrame(schema=self.output)}
+        return {self.operator.name: pl.concat(found) if found else pl.DataFrame(schema=self.output)}
 
     def _enter(self, side: str, rows: pl.DataFrame, clock: Clock) -> pl.DataFrame:
         micros = pl.col(self.times[side]).dt.epoch("us")
         if self.may_be_late[side] and clock.late is not None:
             rows = rows.filter(micros > clock.late)
         kept = (pl.col(name).alias(f"{side}.{name}") for name in self.kept[side])
-        return rows.select(micros.alias(f"{side}.{TIME}"), *kept)
+        return rows.select(micros.alias(f"{side}.{TIME}"), *kept, *self._marks(side))
+
+    def _marks(self, side: str) -> list[pl.Expr]:
+        """Return what a window keeps of every row besides its columns."""
+        return []
 
     def _pairs(self, left: pl.DataFrame | None, right: pl.DataFrame | None, longer: str) -> Iterator[pl.DataFrame]:
         """Yield the pairs, in the order of the side `longer`: the other one is the cheaper to build a table of."""
         if left is None or right is None or not left.height or not right.height:
             return
+        if not self.keys[LEFT]:
+            yield from self._sorted_pairs({LEFT: left, RIGHT: right}, longer)
+            return
         on = self.keys
-        if not on[LEFT] or self._spread(left, right):
+        if self._spread(left, right):
             left, right = self._bucketed(left, right)
             on = {side: [*keys, BUCKET] for side, keys in self.keys.items()}
         if longer == LEFT:
-            pieces = ((piece, right) for piece in cut_by_candidates(left, right, on[LEFT], on[RIGHT]))
+            cut = ((piece, right) for piece in cut_by_candidates(left, right, on[LEFT], on[RIGHT]))
         else:
-            pieces = ((left, piece) for piece in cut_by_candidates(right, left, on[RIGHT], on[LEFT]))
-        for one, other in pieces:
+            cut = ((left, piece) for piece in cut_by_candidates(right, left, on[RIGHT], on[LEFT]))
+        for one, other in cut:
             # Lazy, so that only columns that are used are gathered, and those of the keys only once.
             pairs = one.lazy().join(
                 other.lazy(), left_on=on[LEFT], right_on=on[RIGHT], how="inner", coalesce=False,
@@ -109,6 +119,32 @@ class RunJoin:
             found = pairs.filter(self.fits).select(self.select).cast(self.output).collect()  # type: ignore[arg-type]
             if found.height:
                 yield found
+
+    def _sorted_pairs(self, rows: dict[str, pl.DataFrame], longer: str) -> Iterator[pl.DataFrame]:
+        """Yield the pairs without keys: the rows of one side, in their order, probe the other side, which is sorted."""
+        band = self.bands[_other(longer)]
+        side = band.side if band is not None else _other(longer)
+        for probes, candidates in pieces(self._stretches(rows, side), PIECE):
+            sides = {side: rows[side][candidates], _other(side): rows[_other(side)][probes]}
+            pairs = pl.concat(list(sides.values()), how="horizontal").lazy()
+            # Polars' `cast` takes a mapping of names, which its types do not say.
+            found = pairs.filter(self.fits).select(self.select).cast(self.output).collect()  # type: ignore[arg-type]
+            if found.height:
+                yield found
+
+    def _stretches(self, rows: dict[str, pl.DataFrame], side: str) -> Stretches:
+        """Return the candidates of the other side's rows among those of `side`: by band or by time, the fewer ones."""
+        sorted_rows, probing = rows[side], rows[_other(side)]
+        times, probes = (each.get_column(each.columns[0]).to_numpy() for each in (sorted_rows, probing))
+        # A row at t waits for its own window for later ones of the other side, and they wait for theirs.
+        low, high = probes - self.windows[side], probes + self.windows[_other(side)]
+        found = by_time(times, low, high)
+        band = self.bands[side]
+        if band is None or found.count <= max(len(times), len(probes)):
+            return found
+        bounds = (numbers(probing, bound) for bound in (band.low, band.high))
+        narrow = by_band(times, low, high, self.width, numbers(sorted_rows, band.key), *bounds)
+        return narrow if narrow.count < found.count else found
 
     def _spread(self, left: pl.DataFrame, right: pl.DataFrame) -> bool:
         """Say whether the rows of either side are far apart in time."""
@@ -122,6 +158,10 @@ class RunJoin:
         low, high = ((t1 - self.windows[RIGHT]) // self.width, (t1 + self.windows[LEFT]) // self.width)
         doubled = [left.with_columns(low.alias(BUCKET)), left.filter(high != low).with_columns(high.alias(BUCKET))]
         return pl.concat(doubled), right.with_columns((t2 // self.width).alias(BUCKET))
+
+
+def _other(side: str) -> str:
+    return RIGHT if side == LEFT else LEFT
 
 
 def _used(expressions: list[Expression]) -> set[str]:

@@ -47,7 +47,8 @@ def _describe_read(operator: TableRead) -> str:
 def _describe_join(operator: Join) -> str:
     keys = [str(pair) for pair in operator.on] + ([operator.where] if operator.where is not None else [])
     spans = dict.fromkeys(format_duration(span) for span in (operator.left_window, operator.right_window))
-    return f"{' and '.join(keys)} within {' and '.join(spans)}".strip()
+    spread = "" if operator.spread is None else f", spread {operator.spread}"
+    return f"{' and '.join(keys)} within {' and '.join(spans)}{spread}".strip()
 
 
 # Any: each function takes the operator of its kind.

@@ -15,6 +15,7 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 from drover.errors import ExpressionError, Fault, shorten
 from drover.network.durations import Micros, format_duration, parse_duration
 from drover.network.files.document import Fields, Items, Node, Scalar
+from drover.network.grid import AUTO, Spread, parse_spread
 from drover.network.operators import Named, Pair, parse_key
 from drover.network.schema import Column
 from drover.network.types import STRING, parse_type
@@ -240,6 +241,7 @@ TABLE: Final = Text("the name of a table", "meters")
 COLUMN: Final = Text("the name of a column", "ts")
 FUNCTION: Final = Text("a function, module:name", "mypackage.scores:score", "stand.in:function")
 COST: Final = Text("a cost class: light, medium or heavy", "medium", "medium")
+HOW: Final = Text("inner", "inner", "inner")
 FRAME: Final = Text("a kind of frame: polars or arrow", "polars", "polars")
 PREDICATE: Final = Text("a SQL predicate", "bytes > 1000", "true")
 SQL: Final = Text("a SQL expression", "bytes / 1024")
@@ -250,6 +252,9 @@ SECONDS: Final = Parsed("a number of seconds", "0.001", _parse_number, repr, 0.0
 RATIO: Final = Parsed("a number", "0.5", _parse_number, repr, 1.0)
 SEED: Final = Parsed("a whole number", "3", _parse_whole, str, 0)
 KEY: Final = Parsed("a column, or `column = other column`", "host = name", parse_key, str, Pair("", ""))
+SPREAD: Final[Parsed[Spread]] = Parsed(
+    "auto, a number of instances, or a grid, rows x columns", "2 x 3", parse_spread, str, AUTO
+)
 TRUTH: Final = Truth()
 WITHIN: Final = Within()
 

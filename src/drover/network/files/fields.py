@@ -101,6 +101,14 @@ _KINDS: Final[Mapping[str, tuple[Field, ...]]] = {
         Field("on", codecs.KEYS, "columns that must be equal", EMPTY),
         Field("where", codecs.PREDICATE, "a predicate over left.x and right.y", NONE, hides=False),
         Field("select", codecs.SELECT, "the columns to make, over left.x and right.y; left out, all of both", EMPTY),
+        Field(
+            "spread",
+            codecs.SPREAD,
+            "over how many instances its pairs are spread",
+            NONE,
+            hides=False,
+        ),
+        Field("how", codecs.HOW, "the kind of join; outer ones are refused", Default("inner"), hides=False),
     ),
     "table_read": (
         INPUT,

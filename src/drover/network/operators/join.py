@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
-from drover.errors import ExpressionError, Fault
+from drover.errors import ExpressionError, Fault, shorten
 from drover.network.durations import Micros
 from drover.network.expressions import Expression, parse_pair
+from drover.network.grid import SPREAD_RULE, SPREAD_WAY_OUT, Spread, fits
 from drover.network.operators.base import (
     Derived,
     Named,
@@ -23,6 +24,12 @@ from drover.network.operators.base import (
 )
 from drover.network.schema import Column, Schema
 from drover.network.types import TIMESTAMP
+
+INNER: Final = "inner"
+# That a row finds no partner is known when the watermark has passed its window, and so its own event time: whoever
+# reads the result of an outer join would have to drop such a row as late.
+OUTER_RULE: Final = "joins are inner: a row without a partner is known only when it would be too late for its readers"
+OUTER_WAY_OUT: Final = "Leave it out. To find rows without partner, count by key in an aggregate over a union of both."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +56,7 @@ class Join(Operator):
     So a left row waits `left_window` for right rows that come after it, and the other way round. They fit if every
     pair in `on` is equal (NULL equals nothing) and `where`, a predicate over `left.x` and `right.y`, is true.
     A result's event time is the later of the two; it stands in a column named like the left input's event time.
+    With `spread` its pairs are made by instances on several nodes, each pair by one of them.
     """
 
     kind: ClassVar[str] = "join"
@@ -60,6 +68,8 @@ class Join(Operator):
     on: tuple[Pair, ...] = ()
     where: str | None = None
     select: tuple[Named, ...] = ()  # over left.x and right.y; empty: all columns of both, keys once
+    spread: Spread | None = None
+    how: str = INNER
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -81,6 +91,10 @@ class Join(Operator):
         for value in (self.left_window, self.right_window):
             if value < 0:
                 yield span_fault("within", value, "a window is not negative", "Write for example 10 s.")
+        if self.how != INNER:
+            yield Fault(("how",), shorten(self.how), OUTER_RULE, OUTER_WAY_OUT)
+        if self.spread is not None and not fits(self.spread):
+            yield Fault(("spread",), str(self.spread), SPREAD_RULE, SPREAD_WAY_OUT)
         yield from name_faults((named.name for named in self.select), "select")
 
     def full_select(self, left: Schema, right: Schema) -> tuple[Named, ...]:

@@ -1,0 +1,1 @@
+"""Experiments of the text on diffusing stream joins [Gu05]."""

@@ -1,0 +1,178 @@
+"""Instances: a join that is spread, as the operators that nodes run, and the changes of its shape.
+
+Rule 1: an instance is a unit with a state, samples and a node of its own; the first has the join's name.
+Rule 2: a plan says which epochs are live, so that a batch that is run again deals its rows the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
+
+from drover.diffusion.choose import Costs, advise, cheapest, reshaped, weights_of
+from drover.diffusion.cost import Demand
+from drover.diffusion.epochs import LEFT, MOST_LIVE, RIGHT, START, Epochs, begin, instances, retire
+from drover.network.grid import AUTO, Epoch, Grid
+from drover.network.model import Network
+from drover.network.operators import Join, Operator, Table
+from drover.network.operators.base import Derived
+from drover.network.schema import Schema
+from drover.placement.plan import Instances, Plan, instance_name
+
+SIDES: Final = ("left", "right")
+UNKNOWN: Final = Demand(1.0, 1.0, 1.0, 1.0)  # before anything is measured, both streams count as equally fast
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinInstance(Operator):
+    """The cells that one instance of a join is in the grids of all live epochs."""
+
+    kind: ClassVar[str] = "join instance"
+
+    join: Join
+    number: int
+    epochs: Epochs
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The ports at which its rows arrive, left and right; they are no streams of the network."""
+        return (port_of(self.join, LEFT), port_of(self.join, RIGHT))
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The stream of the join, of which it makes a part."""
+        return (self.join.name,)
+
+    @property
+    def holds_state(self) -> bool:
+        """Its windows are state."""
+        return True
+
+    def derive(self, inputs: tuple[Schema, ...], tables: Mapping[str, Table]) -> Derived:
+        """Return what the join makes."""
+        return self.join.derive(inputs, tables)
+
+
+def port_of(join: Join, side: int) -> str:
+    """Return the port for rows of one side of a spread join: begins with the stream, whose name has no colon."""
+    return f"{join.inputs[side]}:{join.name}:{SIDES[side]}"
+
+
+def whole_name(operator: Operator) -> str:
+    """Return the name of the network's operator that this is, or is an instance of."""
+    return operator.join.name if isinstance(operator, JoinInstance) else operator.name
+
+
+def spread_joins(network: Network) -> list[Join]:
+    """Return the joins that are spread, or may be."""
+    return [operator for operator in network.operators if isinstance(operator, Join) and operator.spread is not None]
+
+
+def instances_of(join: Join, plan: Plan) -> Instances:
+    """Return how a join is spread: as the plan says, or else as the network does, on the nodes after the join's own."""
+    if join.name in plan.instances:
+        return plan.instances[join.name]
+    if join.spread is None or join.spread == AUTO:
+        return Instances(START)
+    grid = join.spread if isinstance(join.spread, Grid) else cheapest(join.spread, UNKNOWN)
+    return Instances((Epoch(0, grid),), _nodes_after(plan, join.name, grid.cells))
+
+
+def explicit(plan: Plan, network: Network) -> Plan:
+    """Return the same plan, which says of every join that is spread where its instances are, so that they can be moved.
+
+    Where a plan does not say it, instances follow the first one around.
+    """
+    joins = spread_joins(network)
+    return replace(plan, instances={join.name: instances_of(join, plan) for join in joins})
+
+
+def make_instances(join: Join, plan: Plan) -> list[tuple[JoinInstance, int]]:
+    """Return the instances of a join that is spread, each with its node."""
+    spread = instances_of(join, plan)
+    return [
+        (JoinInstance(name=instance_name(join.name, number), join=join, number=number, epochs=spread.epochs), node)
+        for number, node in enumerate((plan.node_of[join.name], *spread.others))
+    ]
+
+
+def reshape(
+    plan: Plan,
+    join: Join,
+    grid: Grid,
+    nodes: Sequence[int] = (),
+    weights: tuple[Sequence[float], Sequence[float]] = ((), ()),
+) -> Plan:
+    """Return the next plan, with a join in another grid; `nodes` are those of the instances that are new.
+
+    What is known of nodes stays as it is, and what is not said is dealt out after the join's own node.
+    """
+    before = instances_of(join, plan)
+    epochs = begin(before.epochs, grid)
+    count = instances(epochs)
+    others = (*before.others, *nodes[: count - 1 - len(before.others)])
+    others += _nodes_after(plan, join.name, count)[len(others) :]
+    rows, columns = weights
+    after = Instances(epochs, others[: count - 1], (tuple(rows), tuple(columns)))
+    return replace(plan, number=plan.number + 1, instances={**plan.instances, join.name: after})
+
+
+def settle_epochs(plan: Plan, network: Network, oldest: Mapping[str, int | None]) -> Plan:
+    """Return the plan without epochs that are over, the same one if there are none; to be asked after every batch.
+
+    `oldest` has, by join, the least epoch of any row that an instance keeps; None if they keep none.
+    """
+    changed = dict(plan.instances)
+    for name, number in oldest.items():
+        operator = network.operator(name)
+        if name in changed and isinstance(operator, Join):
+            spread = changed[name]
+            epochs = retire(spread.epochs, number)
+            changed[name] = replace(spread, epochs=epochs, others=spread.others[: instances(epochs) - 1])
+    return plan if changed == plan.instances else replace(plan, number=plan.number + 1, instances=changed)
+
+
+def oldest_by_join(samples: Iterable[tuple[str, int | None]]) -> dict[str, int | None]:
+    """Return, by join, the least epoch among what its instances told; None if they keep no rows."""
+    found: dict[str, int | None] = {}
+    for join, oldest in samples:
+        known = [number for number in (found.get(join), oldest) if number is not None]
+        found[join] = min(known, default=None)
+    return found
+
+
+def leftovers(units: Iterable[str], plan: Plan, network: Network) -> frozenset[str]:
+    """Return which of the units that have a state are instances that the plan has no more.
+
+    What they keep are copies, made for epochs that are over: nobody misses them, and the next commit can drop them.
+    """
+    joins = spread_joins(network)
+    alive = {instance.name for join in joins for instance, _ in make_instances(join, plan)}
+    spread = {join.name for join in joins}
+    return frozenset(unit for unit in units if unit.partition("[")[0] in spread and unit not in alive)
+
+
+def adapt(plan: Plan, join: Join, demand: Demand, costs: Costs, free: Sequence[float], payback: float) -> Plan:
+    """Return the next plan, with a join in the shape that was measured to be better; the same plan if there is none.
+
+    `free` is the capacity that each node has for the join, (n,), what it uses now included. A join with `spread: auto`
+    may get more nodes or fewer; one with a number of instances keeps it; one with a grid stays as it is.
+    """
+    present = instances_of(join, plan)
+    grid = present.epochs[-1].grid
+    if isinstance(join.spread, Grid) or len(present.epochs) == MOST_LIVE:
+        return plan
+    wanted = advise(grid, demand, costs, free, payback) if join.spread == AUTO else reshaped(grid, demand, payback)
+    if wanted == grid:
+        return plan
+    used = (plan.node_of[join.name], *present.others)
+    order = sorted(range(plan.nodes), key=lambda node: (node in used, -free[node], node))
+    new = [order[number % len(order)] for number in range(wanted.cells)]
+    nodes = (*used, *new)[: wanted.cells]
+    rows, columns = weights_of([free[node] for node in nodes], wanted)
+    return reshape(plan, join, wanted, new, (rows.tolist(), columns.tolist()))
+
+
+def _nodes_after(plan: Plan, join: str, cells: int) -> tuple[int, ...]:
+    return tuple((plan.node_of[join] + number) % plan.nodes for number in range(1, cells))

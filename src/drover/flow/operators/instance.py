@@ -1,0 +1,41 @@
+"""One instance of a spread join: a join of the rows that were dealt to it, which makes the pairs that are its own.
+
+Rule 1: windows keep of every row in which epoch it came, and its draw: both say which instance makes a pair.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+from drover.diffusion.epochs import oldest_of
+from drover.flow.deal import DRAW, made_by
+from drover.flow.instances import JoinInstance
+from drover.flow.operators.base import UnitState
+from drover.flow.operators.join import LEFT, RIGHT, RunJoin
+from drover.network.model import Network
+
+EPOCH: Final = "drover.epoch"
+SIDES: Final = (LEFT, RIGHT)
+
+
+class RunInstance(RunJoin):
+    """Keeps the windows of its cells and pairs new rows with them."""
+
+    def __init__(self, instance: JoinInstance, network: Network, left_late: bool, right_late: bool) -> None:
+        super().__init__(instance.join, network, left_late, right_late)
+        self.ports = dict(zip(SIDES, instance.inputs, strict=True))
+        self.epoch = instance.epochs[-1].number
+        marks = [(f"{side}.{EPOCH}", f"{side}.{DRAW}") for side in SIDES]
+        self.fits.append(made_by(marks[0], marks[1], instance.epochs) == instance.number)
+
+    def _marks(self, side: str) -> list[pl.Expr]:
+        epoch = pl.lit(self.epoch, dtype=pl.Int32).alias(f"{side}.{EPOCH}")
+        return [epoch, pl.col(DRAW).alias(f"{side}.{DRAW}")]
+
+
+def oldest_epoch(state: UnitState) -> int | None:
+    """Return the least epoch of any row in the windows of an instance; None if they are empty."""
+    found = (state.parts[side].get_column(f"{side}.{EPOCH}").min() for side in SIDES if side in state.parts)
+    return oldest_of([int(number) for number in found if isinstance(number, int)])

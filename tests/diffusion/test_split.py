@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drover.diffusion.split import SCALE, least_loaded, part_of, place, shares_of, turns, weighted
+from drover.errors import DroverError
+
+STARTS = st.integers(0, 2**40)
+
+
+@given(st.lists(st.integers(0, 6), max_size=30), st.integers(7, 1000), STARTS)
+def test_draws_belong_to_the_chosen_parts(chosen: list[int], parts: int, start: int) -> None:
+    draws = place(np.array(chosen, dtype=np.int64), turns(len(chosen), start), parts)
+    assert part_of(draws, parts).tolist() == chosen
+
+
+@pytest.mark.parametrize("part", [0, 5, 999])
+def test_the_ends_of_a_part_belong_to_it(part: int) -> None:
+    ends = np.array([0, SCALE - 1], dtype=np.uint32)
+    assert part_of(place(np.array([part, part]), ends, 1000), 1000).tolist() == [part, part]
+
+
+@given(st.integers(1, 400), st.integers(1, 12), STARTS)
+def test_turns_are_even_for_any_number_of_parts(count: int, parts: int, start: int) -> None:
+    counts = np.bincount(part_of(turns(count, start), parts), minlength=parts)
+    assert abs(counts - count / parts).max() <= 5
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=8), st.integers(1, 400), STARTS)
+def test_shares_follow_weights(weights: list[int], count: int, start: int) -> None:
+    shares = shares_of(weights)
+    counts = np.bincount(part_of(weighted(count, weights, start), len(weights)), minlength=len(weights))
+    assert abs(counts - count * shares).max() <= 6
+    if any(weights):
+        assert not counts[np.array(weights) == 0].any()
+
+
+@given(st.integers(1, 12), st.integers(1, 12), STARTS)
+def test_equal_weights_are_even_in_other_grids_too(parts: int, other: int, start: int) -> None:
+    counts = np.bincount(part_of(weighted(400, [1.0] * parts, start), other), minlength=other)
+    assert abs(counts - 400 / other).max() <= 8
+
+
+@pytest.mark.parametrize("weights", [[], [-1.0], [float("nan")], [float("inf"), 1.0]])
+def test_weights_that_cannot_be_are_refused(weights: list[float]) -> None:
+    with pytest.raises(DroverError, match="each part has one, finite and not negative"):
+        shares_of(weights)
+
+
+@pytest.mark.parametrize(
+    ("loads", "costs", "chosen"),
+    [
+        pytest.param([0.0, 0.0], [1.0, 1.0], [0, 1, 0, 1], id="in turn if they are alike"),
+        pytest.param([5.0, 0.0], [1.0, 1.0], [1, 1, 1, 1], id="not where much waits"),
+        pytest.param([0.0, 0.0], [1.0, 3.0], [0, 1, 0, 0], id="the fast one more often"),
+    ],
+)
+def test_the_least_loaded_is_taken(loads: list[float], costs: list[float], chosen: list[int]) -> None:
+    assert least_loaded(loads, costs, 4).tolist() == chosen

@@ -1,0 +1,83 @@
+"""Runs of spread joins in which all changes from batch to batch: shapes, weights, nodes and where instances are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from numpy.random import Generator
+
+from drover.diffusion.epochs import MOST_LIVE, parts
+from drover.flow.instances import instances_of, oldest_by_join, reshape, settle_epochs
+from drover.flow.node import Sample
+from drover.network.grid import Grid, Spread
+from drover.network.model import Network
+from drover.network.operators import Join
+from drover.placement.plan import Plan, round_robin
+
+GRIDS = (Grid(1, 1), Grid(3, 1), Grid(1, 4), Grid(2, 2), Grid(2, 3), Grid(1, 2), Grid(5, 1), Grid(3, 2))
+
+
+def joins_of(network: Network) -> list[Join]:
+    return [operator for operator in network.operators if isinstance(operator, Join)]
+
+
+def unspread(network: Network) -> Network:
+    """Return the network with whole joins."""
+    operators = tuple(replace(one, spread=None) if isinstance(one, Join) else one for one in network.operators)
+    return Network(network.name, network.sources, operators, network.outputs, network.tables)
+
+
+def spread_all(network: Network, rng: Generator) -> Network:
+    """Return the network with its joins spread in one way or another."""
+    ways: tuple[Spread, ...] = ("auto", 2, 3, 4, 6, *GRIDS)
+    operators = tuple(
+        replace(one, spread=ways[int(rng.integers(len(ways)))]) if isinstance(one, Join) else one
+        for one in network.operators
+    )
+    return Network(network.name, network.sources, operators, network.outputs, network.tables)
+
+
+@dataclass(slots=True)
+class Chaos:
+    """Plans, each made of the one before."""
+
+    network: Network
+    rng: Generator
+    plan: Plan
+    changes: int = 0
+    live: int = 1  # epochs of one join, at the most
+
+    def step(self) -> Plan:
+        """Return the plan of the next batch."""
+        rng = self.rng
+        if rng.random() < 0.3:
+            self.plan = self.plan.scale(int(rng.integers(1, 7)))
+        for join in joins_of(self.network):
+            spread = instances_of(join, self.plan)
+            if len(spread.epochs) < MOST_LIVE and rng.random() < 0.5:
+                self._reshape(join)
+        units = [*self.plan.node_of]
+        units += [f"{join}[{i + 1}]" for join, one in self.plan.instances.items() for i in range(len(one.others))]
+        for unit in units:
+            if rng.random() < 0.3:
+                self.plan = self.plan.move(unit, int(rng.integers(self.plan.nodes)))
+        return self.plan
+
+    def _reshape(self, join: Join) -> None:
+        grid = GRIDS[int(self.rng.integers(len(GRIDS)))]
+        nodes = [int(node) for node in self.rng.integers(self.plan.nodes, size=int(self.rng.integers(0, 7)))]
+        rows, columns = (self.rng.random(parts(grid, side)).tolist() for side in (0, 1))
+        weights = (rows, columns) if self.rng.random() < 0.5 else ((), ())
+        self.plan = reshape(self.plan, join, grid, nodes, weights)
+        self.changes += 1
+        self.live = max(self.live, len(instances_of(join, self.plan).epochs))
+
+    def settle(self, samples: list[Sample]) -> None:
+        """Take note of what instances kept in the last batch."""
+        spread = {join.name for join in joins_of(self.network)}
+        told = [(sample.operator, sample.oldest) for sample in samples if sample.operator in spread]
+        self.plan = settle_epochs(self.plan, self.network, oldest_by_join(told))
+
+
+def chaos(network: Network, rng: Generator) -> Chaos:
+    return Chaos(network, rng, round_robin(network, int(rng.integers(1, 7))))

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+
+import drover
+from drover.errors import ExpressionError, NetworkError
+from drover.network.grid import Grid, Spread, parse_spread
+
+SOURCE = {"ts": "timestamp", "k": "int"}
+
+
+@pytest.mark.parametrize(
+    ("text", "spread"),
+    [("auto", "auto"), (" 4 ", 4), ("2 x 3", Grid(2, 3)), ("2X3", Grid(2, 3)), ("1000", 1000), ("1 x 1", Grid(1, 1))],
+)
+def test_spreads_are_read_and_written(text: str, spread: Spread) -> None:
+    assert parse_spread(text) == spread
+    assert parse_spread(str(spread)) == spread
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0", "-1", "2 x", "x 3", "2 x 0", "1001", "100 x 100", "many", "9" * 30, "2 x 3 x 4"]
+)
+def test_what_is_no_spread_is_refused(text: str) -> None:
+    with pytest.raises(ExpressionError, match="a grid of 1 to 1000 instances"):
+        parse_spread(text)
+
+
+@pytest.mark.parametrize("spread", [0, -3, (0, 2), (2, 3, 4), (1001, 1), "wide", 2.5, (1.5, 2)])
+def test_a_network_refuses_it_too(spread: object) -> None:
+    net = drover.Builder("n")
+    a, b = (net.source(name, SOURCE, time="ts") for name in "ab")
+    a.join("j", b, within="1 s", on="k", spread=spread).output()  # type: ignore[arg-type]
+    with pytest.raises(NetworkError, match=r"spread is .*a grid of 1 to 1000 instances"):
+        net.build()
+
+
+@pytest.mark.parametrize("spread", ["auto", 3, Grid(2, 2), None])
+def test_spreads_survive_a_file(spread: Spread | None) -> None:
+    net = drover.Builder("n")
+    a, b = (net.source(name, SOURCE, time="ts") for name in "ab")
+    a.join("j", b, within="1 s", on="k", spread=spread).output()
+    network = net.build()
+    text = drover.writes(network)
+    assert drover.reads(text) == network
+    assert (f"spread: {spread}" in text) == (spread is not None)
+
+
+@pytest.mark.parametrize("how", ["left", "right", "full outer", "cross"])
+def test_joins_that_are_not_inner_are_refused(how: str) -> None:
+    net = drover.Builder("n")
+    a, b = (net.source(name, SOURCE, time="ts") for name in "ab")
+    a.join("j", b, within="1 s", on="k", how=how).output()
+    with pytest.raises(NetworkError, match=rf"how is '{how}', but joins are inner"):
+        net.build()
