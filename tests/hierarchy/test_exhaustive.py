@@ -47,6 +47,21 @@ def crossing() -> World:
 SWAP = ((2, 60.0), (3, 30.0))  # what the root has besides grows, what the child has shrinks
 
 
+def twice() -> World:
+    """The child has too much, and the parent room for half of it; the rest goes in a second round."""
+    return small(PAIR, (1, 1, 1, 0), (60.0, 10.0, 10.0, 45.0), (1, 1, 1, 0))
+
+
+def overtaken() -> World:
+    """A chain over two nodes; the root gives its end down, and the child, before it has it, offers the beginning up."""
+    queries = Queries(((), (0,), (), ()), ((1,), (), (0,), (1,)))
+    return world_of(PAIR, queries, (1, 0, 0, 1), [(5.0,), (5.0,), (60.0,), (40.0,)], [(100.0,)] * 2)
+
+
+LATER = ((3, 60.0), (3, 46.0), (2, 40.0))  # the child has too much for a moment; then the root has room
+REFUSED = ((2, 58.0), (2, 45.0))  # the parent has no room for a moment
+
+
 def rivals() -> World:
     """Two children have too much for a parent with room for one of them."""
     return small(FORK, (1, 1, 2, 2, 0), (60.0, 10.0, 60.0, 10.0, 45.0), (1, 1, 2, 2, 0))
@@ -62,6 +77,9 @@ def rivals() -> World:
         pytest.param(both(), Budget((1, 1), late=1, lost=1), id="both at once, loss"),
         pytest.param(both(), Budget((1, 1), doubled=1), id="both at once, a double"),
         pytest.param(crossing(), Budget((1, 1), late=1, swings=SWAP), id="operators that must not pass each other"),
+        pytest.param(offer(), Budget((0, 1), late=1, doubled=1, swings=REFUSED), id="a refusal is final"),
+        pytest.param(twice(), Budget((0, 2), late=1, crashes=1, swings=((3, 30.0),)), id="one round after the other"),
+        pytest.param(overtaken(), Budget((1, 1), late=2, lost=1, swings=LATER), id="an offer that is overtaken"),
         pytest.param(between(), Budget((0, 1, 0), late=1, crashes=1), id="up and down at once, a crash"),
         pytest.param(between(), Budget((0, 1, 0), late=1, lost=1), id="up and down at once, loss"),
         pytest.param(rivals(), Budget((0, 1, 1), late=1), id="two who offer to one"),
