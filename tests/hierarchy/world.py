@@ -99,18 +99,7 @@ class World:
 
     def holders(self) -> dict[int, list[int]]:
         """Return who owns each operator: a hand-over has changed the owner if its receiver has taken it."""
-        estates = self.estates()
-        found: dict[int, list[int]] = {j: [] for j in range(len(self.places[0].queries))}
-        for node, estate in enumerate(estates):
-            gone = {
-                operator
-                for receiver, handover in estate.pending.items()
-                if (decision := estates[receiver].decided.get(node)) and decision.serial == handover.serial
-                for operator in decision.taken
-            }
-            for operator in estate.sizes.keys() - gone:
-                found[operator].append(node)
-        return found
+        return holders(self.estates(), len(self.places[0].queries))
 
     def check(self) -> None:
         """Fail unless every operator has one owner, runs at most once, and could get its inputs there."""
@@ -165,6 +154,21 @@ class World:
             self.tick(waiting[0])
         assert all(each is not None and each.phase is Phase.IDLE for each in self.machines), "a round does not end"
         assert sorted(j for running in self.running for j in running) == list(range(len(self.places[0].queries)))
+
+
+def holders(estates: Sequence[Estate], operators: int) -> dict[int, list[int]]:
+    """Return who owns each operator: a hand-over has changed the owner if its receiver has taken it."""
+    found: dict[int, list[int]] = {j: [] for j in range(operators)}
+    for node, estate in enumerate(estates):
+        gone = {
+            operator
+            for receiver, handover in estate.pending.items()
+            if (decision := estates[receiver].decided.get(node)) and decision.serial == handover.serial
+            for operator in decision.taken
+        }
+        for operator in estate.sizes.keys() - gone:
+            found[operator].append(node)
+    return found
 
 
 def world_of(

@@ -53,7 +53,15 @@ def test_courses(experiment: str, claim: str, bent: dict[str, dict[int, float]])
 
 def varied(**bent: float) -> pl.DataFrame:
     """Return rows in which one parameter at a time is varied; `bent` is what is found with little memory."""
-    good: dict[str, Value] = {"less": 0.4, "fewer": 0.9, "spell": 10.0, "spell_without": 20.0, "stopped": 0.1}
+    good: dict[str, Value] = {
+        "less": 0.4,
+        "excess": 0.3,
+        "fewer": 0.9,
+        "fewer_when": 0.9,
+        "spell": 10.0,
+        "spell_without": 20.0,
+        "stopped": 0.1,
+    }
     rows = [{**BASE, "capacity": 150.0, **good}, {**BASE, **good, **bent}]
     rows += [{**BASE, "loss": 0.2, **good, **{name: value for name, value in bent.items() if name == "loss_less"}}]
     return pl.DataFrame(rows, strict=False)
@@ -63,6 +71,7 @@ def varied(**bent: float) -> pl.DataFrame:
     ("claim", "bent"),
     [
         pytest.param("always", {"less": -0.1}, id="it may harm"),
+        pytest.param("excess", {"excess": -0.1}, id="what is above the mark may grow"),
         pytest.param("shorter", {"spell": 30.0}, id="it may take longer"),
         pytest.param("loss", {"less": 0.6}, id="loss costs more"),
     ],
@@ -74,7 +83,10 @@ def test_readings(claim: str, bent: dict[str, float]) -> None:
 
 def test_printed_figures_may_be_out_of_reach() -> None:
     assert verdict("T-readings", "printed", varied(less=0.1)).holds
-    assert not verdict("T-readings", "printed", varied().with_columns(fewer=pl.lit(0.5))).holds
+    bent = varied().with_columns(fewer=pl.lit(0.5), fewer_when=pl.lit(0.5))
+    assert not verdict("T-readings", "printed", bent).holds
+    assert verdict("T-readings", "counted", varied()).holds
+    assert not verdict("T-readings", "counted", bent).holds
 
 
 @pytest.mark.parametrize(

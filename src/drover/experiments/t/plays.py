@@ -89,6 +89,18 @@ def less(pair: Pair) -> float:
     return 1 - over(after, before)
 
 
+def fewer_when(pair: Pair) -> float:
+    """Return for which share of the time fewer nodes are overloaded, of that in which some are without the protocol."""
+    some = pair.without.overloaded(MARKS.upper) > 0
+    return float(pair.fewer[some].mean()) if some.any() else float("nan")
+
+
+def excess(pair: Pair) -> float:
+    """Return by which share the load above the upper mark falls, all nodes and times together."""
+    above = [float(np.maximum(course.levels - MARKS.upper, 0).sum()) for course in (pair.without, pair.with_)]
+    return 1 - over(above[1], above[0])
+
+
 def spell(course: Course) -> float:
     """Return how long a node stays overloaded once it is, in seconds, on average; NaN if none ever is."""
     lengths = [

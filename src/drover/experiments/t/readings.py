@@ -7,13 +7,15 @@ from typing import Final
 import polars as pl
 
 from drover.experiments.summary import mean, numbers_of, select
-from drover.experiments.t.plays import BASE, OPEN, less, pair_of, spell
+from drover.experiments.t.plays import BASE, OPEN, excess, fewer_when, less, pair_of, spell
 from drover.experiments.table import Claim, Experiment, Finding, Grid, Panel, Row, Value, unjudged
 
 COLUMNS: Final = {
     "less": "share by which the time that nodes are overloaded falls with the protocol, all nodes together",
     "fewer": "share of the time in which fewer nodes are overloaded with the protocol",
+    "fewer_when": "the same, of the time in which some node is overloaded without the protocol",
     "more": "share of the time in which more nodes are",
+    "excess": "share by which the load above the upper mark falls, all nodes and times together",
     "peak": "largest average level",
     "spell": "seconds that a node stays overloaded once it is, on average",
     "spell_without": "the same without the protocol",
@@ -31,6 +33,16 @@ go up (`merging`), and messages that are lost (`loss`).
 )
 
 
+CHAINS: Final = (
+    "Where more goes together, less of it fits; and at four operators a chain, as at two, there is too much for all "
+    "nodes to stay below the mark, so that what helps one pushes another above it."
+)
+EARLY: Final = (
+    "Overloaded time falls by more than the text says, but the share of time is a little short of the printed one: at "
+    "the beginning and at the end no node is overloaded, so that there cannot be fewer. See `counted`."
+)
+
+
 def measure(row: Row) -> Row:
     """Return the totals of one scene."""
     pair = pair_of(row)
@@ -39,7 +51,9 @@ def measure(row: Row) -> Row:
     return {
         "less": less(pair),
         "fewer": float(pair.fewer.mean()),
+        "fewer_when": fewer_when(pair),
         "more": float(pair.more.mean()),
+        "excess": excess(pair),
         "peak": float(course.levels.mean(axis=1).max()),
         "spell": spell(course),
         "spell_without": spell(pair.without),
@@ -74,6 +88,19 @@ def as_printed(rows: pl.DataFrame) -> Finding:
     falls, fewer = by(rows, "capacity", "less"), by(rows, "capacity", "fewer")
     good = [value for value in falls if falls[value] >= 0.2644 and fewer[value] >= 0.8083]
     return Finding(f"overloaded time falls by {told(falls)}; fewer nodes for {told(fewer)} of the time", bool(good))
+
+
+def counted(rows: pl.DataFrame) -> Finding:
+    """Find whether the printed share is reached if only time with overload counts."""
+    found = by(rows, "capacity", "fewer_when")
+    return Finding(f"by capacity {told(found)}", max(found.values()) >= 0.8083)
+
+
+def lower(rows: pl.DataFrame) -> Finding:
+    """Find whether there is less load above the upper mark, whatever is read into the text."""
+    found = {name: by(rows, name, "excess") for name in ("capacity", "size", "chain", "merging")}
+    words = "; ".join(f"{name} {told(each)}" for name, each in found.items())
+    return Finding(words, min(share for each in found.values() for share in each.values()) > 0)
 
 
 def shorter(rows: pl.DataFrame) -> Finding:
@@ -131,8 +158,19 @@ EXPERIMENTS: Final = (
             for column in ("less", "fewer")
         ),
         claims=(
-            Claim("always", "Not in the text: overloaded time falls whatever is read into it.", always),
-            Claim("printed", "Not in the text: with some memory the printed figures are reached.", as_printed),
+            Claim("always", "Not in the text: overloaded time falls whatever is read into it.", always, CHAINS),
+            Claim("excess", "Not in the text: load above the upper mark falls whatever is read into it.", lower),
+            Claim(
+                "printed",
+                "Not in the text: with some memory a node, both printed figures (26.44 % and 80.83 %) are reached.",
+                as_printed,
+                EARLY,
+            ),
+            Claim(
+                "counted",
+                "Not in the text: of the time in which some node is overloaded, the printed 80.83 % are reached.",
+                counted,
+            ),
             Claim("shorter", "Nodes that get overloaded stay so for shorter time.", shorter),
             Claim("loss", "Not in the text: losing a fifth of the messages costs less than 5 points.", lossy),
         ),
