@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,7 +12,8 @@ from hypothesis import strategies as st
 
 from drover.errors import FileError
 from drover.hierarchy.codec import KINDS, SENT, CodecError, decode_message, decode_record, encode
-from drover.hierarchy.layout import parse_layout
+from drover.hierarchy.diagram import diagram
+from drover.hierarchy.layout import field_lines, parse_layout
 
 VALUES = st.deferred(lambda: st.one_of([st.from_type(kind) for kind in KINDS.values()]))
 st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False))
@@ -107,3 +110,11 @@ def test_faults_of_a_tree_file_name_the_way_out(old: str, new: str, words: str) 
 def test_an_unknown_node_says_the_nearest() -> None:
     with pytest.raises(FileError, match="Did you mean east"):
         parse_layout(TREE).node("eest")
+
+
+def test_the_page_shows_the_table_of_transitions_and_every_field() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "hierarchy.md").read_text(encoding="utf-8")
+    assert diagram() in page
+    assert "\n".join(field_lines()).strip() in page
+    (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    assert parse_layout(example).nodes == ("centre", "east")

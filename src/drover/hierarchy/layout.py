@@ -22,7 +22,7 @@ from drover.network.files import codecs
 from drover.network.files.codecs import ListOf, Text, fault_at
 from drover.network.files.disk import read_text
 from drover.network.files.document import Document, Fields, Scalar, file_fault, read_document
-from drover.network.files.fields import EMPTY, NONE, Default, Field
+from drover.network.files.fields import EMPTY, NONE, Default, Field, table_lines
 from drover.network.files.gather import Gatherer
 from drover.network.files.lines import by_line, placed
 from drover.network.schema import known
@@ -34,7 +34,7 @@ OPERATORS: Final = ListOf(Text("the name of an operator", "mean"), "a list of op
 
 NODE: Final = (
     Field("parent", codecs.NAME, "the node it sends to; left out for the root", NONE),
-    Field("address", Text("an address, host:port", "127.0.0.1:7001"), "where its agent listens", Default("")),
+    Field("address", Text("an address, host:port", "127.0.0.1:7001"), "where its agent listens", NONE),
     Field("memory", codecs.RATIO, "how much it has, in any unit", NONE),
     Field("cpu", codecs.RATIO, "how much it has, in any unit", NONE),
 )
@@ -56,6 +56,7 @@ TIMING: Final = (
     Field("tries", codecs.SEED, "how often a question is asked", Default(3)),
 )
 SECTIONS: Final = ("tree", "marks", "timing", "nodes", "operators")
+TABLES: Final = {"A node": NODE, "An operator": OPERATOR, "`marks`": MARKS, "`timing`, in seconds": TIMING}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,12 @@ class Layout:
         if name not in self.nodes:
             raise FileError([Fault(("nodes", name), "unknown", "the tree has no such node", _known(name, self.nodes))])
         return self.nodes.index(name)
+
+
+def field_lines() -> Iterator[str]:
+    """Yield every field there is, as docs/hierarchy.md shows them."""
+    for title, rows in TABLES.items():
+        yield from (line.replace("## ", "### ") for line in table_lines(title, rows))
 
 
 def read_layout(path: str | os.PathLike[str]) -> Layout:
@@ -208,7 +215,7 @@ def _build(
     resources = _resources(nodes)
     layout = Layout(
         nodes=tuple(nodes),
-        addresses=tuple(node["address"] for node in nodes.values()),
+        addresses=tuple(node["address"] or "" for node in nodes.values()),
         operators=tuple(operators),
         tree=Tree(tuple(ROOT if node["parent"] is None else place[node["parent"]] for node in nodes.values())),
         queries=Queries(
