@@ -131,6 +131,11 @@ def test_a_stranger_is_hung_up_on_and_a_neighbour_is_heard(line: bytes) -> None:
     assert heard == [Clear(1, 2, (1, 1, 1))]
 
 
+def test_an_address_may_be_of_either_kind() -> None:
+    assert address_of("127.0.0.1:7000", "east") == ("127.0.0.1", 7000)
+    assert address_of("[::1]:7000", "east") == ("::1", 7000)
+
+
 def test_a_node_without_an_address_cannot_be_reached() -> None:
     with pytest.raises(DroverError, match=r"nodes\.east\.address is empty"):
         address_of("", "east")

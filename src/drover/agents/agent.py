@@ -32,7 +32,7 @@ def address_of(text: str, name: str) -> Address:
     host, _, port = text.rpartition(":")
     if not host:
         raise DroverError(f"nodes.{name}.address is empty, but its agent must be reached. Write host:port.")
-    return host, int(port)
+    return host.strip("[]"), int(port)  # brackets around an IPv6 address are notation
 
 
 class Agent:
