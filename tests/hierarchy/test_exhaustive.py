@@ -95,13 +95,13 @@ def test_no_interleaving_loses_or_doubles_an_operator(world: World, budget: Budg
 @pytest.mark.parametrize(
     ("world", "budget"),
     [
-        pytest.param(offer(), Budget((1, 2), late=2, lost=1, doubled=1, crashes=1), id="an offer, every accident"),
+        pytest.param(offer(), Budget((0, 2), late=1, lost=1, doubled=1, crashes=1), id="an offer, every accident"),
         pytest.param(demand(), Budget((1, 0), late=2, lost=1, doubled=1, crashes=1), id="a demand, every accident"),
-        pytest.param(both(), Budget((1, 1), late=2, lost=1, crashes=1), id="both at once, loss and a crash"),
-        pytest.param(crossing(), Budget((1, 1), late=2, crashes=1, swings=SWAP), id="no passing, a crash"),
+        pytest.param(both(), Budget((1, 1), late=1, lost=1, crashes=1), id="both at once, loss and a crash"),
+        pytest.param(crossing(), Budget((1, 1), late=1, crashes=1, swings=SWAP), id="no passing, a crash"),
     ],
 )
 def test_nor_does_any_of_many_more(world: World, budget: Budget) -> None:
     states, moved = explore(world, budget)
     assert moved > states // 20
-    assert states > 5_000
+    assert states > 1_000

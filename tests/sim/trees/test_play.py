@@ -54,6 +54,18 @@ def test_whatever_the_network_does_operators_stay_where_their_inputs_pass(
     assert np.allclose(course.levels.sum(axis=1), still.levels.sum(axis=1)), "what is there is somewhere"
 
 
+def test_a_thousand_nodes_on_a_bad_day_keep_everything_where_it_can_run() -> None:
+    before = drawn(8, SceneParameters(nodes=1000, operators=10_000, size=4.0, seconds=60.0, growing=67))
+    outages = tuple(Outage(node, 10.0 + node % 20, 40.0) for node in range(0, 1000, 20))
+    course = play(before, default_rng(8), Settings(wire=Wire(loss=0.1, doubled=0.1), outages=outages))
+    assert list(faults(before.tree, before.queries, course.node_of.tolist())) == []
+    still = stand_still(before)
+    assert np.allclose(course.levels.sum(axis=1), still.levels.sum(axis=1))
+    assert course.moved > 300
+    late = course.times > 30
+    assert course.overloaded(0.6)[late].sum() < 0.7 * still.overloaded(0.6)[late].sum()
+
+
 def test_a_cut_link_carries_nothing_and_heals() -> None:
     before = drawn(3)
     split = tuple(Cut(node, before.tree.parent[node], 0.0, 60.0) for node in range(1, 7))
