@@ -34,8 +34,8 @@ go up (`merging`), and messages that are lost (`loss`).
 
 
 CHAINS: Final = (
-    "Where more goes together, less of it fits; and at four operators a chain, as at two, there is too much for all "
-    "nodes to stay below the mark, so that what helps one pushes another above it."
+    "With four operators a chain, nodes begin more unevenly, and a few of them have most of what is too much. The "
+    "protocol spreads that: the load above the mark falls by a third and more (see `excess`), but more nodes have some."
 )
 EARLY: Final = (
     "Overloaded time falls by more than the text says, but the share of time is a little short of the printed one: at "
