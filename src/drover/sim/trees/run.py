@@ -44,9 +44,9 @@ def stand_still(scene: Scene, sample: float = 2.0) -> Course:
     return Course(times, levels.found, scene.node_of.copy(), {}, nobody, 0, 0, 0.0)
 
 
-def play(scene: Scene, rng: Generator, settings: Settings | None = None) -> Course:
-    """Return the course of a scene in which nodes negotiate."""
-    return _Play(scene, rng, settings or Settings()).run()
+def play(scene: Scene, rng: Generator, settings: Settings | None = None, machine: type[Machine] = Machine) -> Course:
+    """Return the course of a scene in which nodes negotiate; `machine` may be one that counts or times what it does."""
+    return _Play(scene, rng, settings or Settings(), machine).run()
 
 
 class _Levels:
@@ -87,8 +87,8 @@ class _Levels:
 class _Play:
     """A run under way."""
 
-    def __init__(self, scene: Scene, rng: Generator, settings: Settings) -> None:
-        self.scene, self.settings = scene, settings
+    def __init__(self, scene: Scene, rng: Generator, settings: Settings, machine: type[Machine]) -> None:
+        self.scene, self.settings, self.make = scene, settings, machine
         self.draws = default_rng(rng.integers(2**32))  # of the network
         self.levels = _Levels(scene, np.arange(0.0, scene.seconds, settings.sample))
         self.node_of = scene.node_of.copy()
@@ -105,7 +105,7 @@ class _Play:
         own = self._own()
         first = rng.uniform(0.0, settings.timing.period, size=len(scene.tree)).tolist()
         self.machines: list[Machine | None] = [
-            Machine(place, [settle_in(own[node])], 0.0, first[node]) for node, place in enumerate(self.places)
+            machine(place, [settle_in(own[node])], 0.0, first[node]) for node, place in enumerate(self.places)
         ]
 
     def _places(self) -> Sequence[Place]:
@@ -174,7 +174,7 @@ class _Play:
             self.kept[node] = machine.memory.estate.kept()
             self.machines[node] = None
             return
-        back = Machine(self.places[node], [self.kept.pop(node)], now, now)
+        back = self.make(self.places[node], [self.kept.pop(node)], now, now)
         self.machines[node] = back
         own = np.flatnonzero(self.node_of == node).tolist()
         back.measure({j: tuple(self.levels.sizes[j].tolist()) for j in own})
