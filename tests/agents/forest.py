@@ -123,6 +123,8 @@ class Forest:
         words += ["--journal", f"{where}/{node}.journal", "--token", f"{where}/token"]
         words += ["--sizes", f"{where}/sizes", "--fence", f"{where}/fence"]
         with out:
+            out.write('{"born": true}\n')  # what was said before is of an earlier life
+            out.flush()
             self.agents[node] = subprocess.Popen(words, stdout=out, stderr=out, text=True, env=dict(os.environ))
 
     def kill(self, node: int) -> None:
@@ -164,7 +166,7 @@ class Forest:
         """Return what an agent has last said of its level; nothing if it has not spoken in this life."""
         for line in reversed(self.said(node)):
             found = json.loads(line) if line.startswith("{") else {}
-            if "level" in found or "listening" in found:
+            if "level" in found or "born" in found:
                 return found if "level" in found else {}
         return {}
 
