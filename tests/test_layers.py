@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "drover"
 
 SPREADING = {"placement", "herding", "diffusion", "hierarchy"}  # four ways to spread work, unaware of each other
 PARTS = {"network", "runs", "load", *SPREADING, "flow", "control"}
-RUNTIMES = {"sim", "spark"}
+RUNTIMES = {"sim", "spark", "agents"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),  # and every row may import errors
@@ -31,6 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "control": {"network", "load", *SPREADING, "flow"},
     "sim": PARTS,
     "spark": PARTS,
+    "agents": {"network", "hierarchy"},  # nodes of a hierarchy as processes
     "experiments": PARTS | RUNTIMES,
     "web": PARTS | RUNTIMES,
     "cli": PARTS | RUNTIMES | {"experiments", "web"},
@@ -43,7 +44,7 @@ FREE = "errors"
 ONLY_IN = {"pyspark": "under spark/", "py4j": "under spark/", "numba": "in kernels.py"}
 
 # Below these, time and chance are arguments.
-HAS_A_CLOCK = {"spark", "experiments", "web", "cli", "__main__"}
+HAS_A_CLOCK = {"spark", "agents", "experiments", "web", "cli", "__main__"}
 CLOCK_MODULES = {"time", "random", "secrets"}
 CLOCK_CALLS = {"now", "utcnow", "today", "uuid1", "uuid4", "urandom"}
 

@@ -15,6 +15,7 @@ from typing import Final
 
 import click
 
+from drover.cli.agent import agent
 from drover.cli.asking import explain, history, status
 from drover.cli.check import check
 from drover.cli.demo import demo
@@ -29,7 +30,7 @@ from drover.cli.telling import apply, drain, mode, move
 from drover.errors import DroverError, FaultsError, visible
 
 RUNNING: Final = (status, history, explain, apply, drain, mode, move, report)
-COMMANDS: Final = (demo, run, check, show, plan, headroom, simulate, experiment, *RUNNING)
+COMMANDS: Final = (demo, run, check, show, plan, headroom, simulate, experiment, agent, *RUNNING)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

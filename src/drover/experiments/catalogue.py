@@ -1,6 +1,7 @@
 """The experiments by name: what is not in EXPERIMENTS is no experiment.
 
-Rule 1: a name is the letter of the text and the figure or table there; on the real engine it ends in `-spark`.
+Rule 1: a name is the letter of the text and the figure or table there, or a word if it has none; on the real engine it
+ends in `-spark`.
 Rule 2: a family is a module with a tuple of experiments; FAMILIES is the order in which they are listed.
 """
 
@@ -16,6 +17,8 @@ from drover.experiments.engine import bursts, migration, traffic
 from drover.experiments.h import churn, online, rates, real
 from drover.experiments.h import offline as known
 from drover.experiments.r import bounds, inputs, links, lower, sizes
+from drover.experiments.t import courses as minutes
+from drover.experiments.t import growth, readings
 from drover.experiments.table import Experiment
 
 TEXTS: Final[Mapping[str, str]] = {
@@ -23,6 +26,7 @@ TEXTS: Final[Mapping[str, str]] = {
     "R": "Resilient operator distribution [Xing06]",
     "H": "Herding small queries [Zong15]",
     "D": "Adaptive load diffusion for stream joins [Gu05]",
+    "T": "Neighbour protocol for hierarchies [Kots14]",
 }
 FAMILIES: Final = (
     plans,
@@ -47,6 +51,9 @@ FAMILIES: Final = (
     scaling,
     balance,
     adapting,
+    minutes,
+    readings,
+    growth,
 )
 
 EXPERIMENTS: Final[Mapping[str, Experiment]] = {

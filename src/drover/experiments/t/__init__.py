@@ -1,0 +1,1 @@
+"""Experiments of the text on hierarchies [Kots14]."""

@@ -1,0 +1,234 @@
+"""Tree files: nodes, where they are reached, and the operators they begin with, in YAML.
+
+Rule 1: whoever reads a file learns all its faults at once, each with its line, as for a network file.
+Rule 2: nodes and operators are numbered in the order of the file; the digest is the same for files that number alike.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from drover.errors import Fault, FileError, ProblemError, nearest
+from drover.hierarchy.memory import Place, Timing
+from drover.hierarchy.queries import Queries, faults
+from drover.hierarchy.thresholds import Size, Thresholds
+from drover.hierarchy.tree import ROOT, Tree
+from drover.network.files import codecs
+from drover.network.files.codecs import ListOf, Text, fault_at
+from drover.network.files.disk import read_text
+from drover.network.files.document import Document, Fields, Scalar, file_fault, read_document
+from drover.network.files.fields import EMPTY, NONE, Default, Field, table_lines
+from drover.network.files.gather import Gatherer
+from drover.network.files.lines import by_line, placed
+from drover.network.schema import known
+
+VERSION: Final = "1"
+RESOURCES: Final = ("memory", "cpu")
+NODES: Final = ListOf(Text("the name of a node", "east"), "a list of nodes")
+OPERATORS: Final = ListOf(Text("the name of an operator", "mean"), "a list of operators")
+
+NODE: Final = (
+    Field("parent", codecs.NAME, "the node it sends to; left out for the root", NONE),
+    Field("address", Text("an address, host:port", "127.0.0.1:7001"), "where its agent listens", NONE),
+    Field("memory", codecs.RATIO, "how much it has, in any unit", NONE),
+    Field("cpu", codecs.RATIO, "how much it has, in any unit", NONE),
+)
+OPERATOR: Final = (
+    Field("inputs", OPERATORS, "operators whose output it reads", EMPTY),
+    Field("entries", NODES, "nodes where the sources enter that it reads", EMPTY),
+    Field("at", codecs.NAME, "the node that runs it at the beginning"),
+    Field("memory", codecs.RATIO, "how much it takes, until that is measured", Default(0.0)),
+    Field("cpu", codecs.RATIO, "how much it takes, until that is measured", Default(0.0)),
+)
+MARKS: Final = (
+    Field("lower", codecs.RATIO, "share of capacity below which a node asks for work", Default(0.4)),
+    Field("upper", codecs.RATIO, "share of capacity above which a node offers work", Default(0.6)),
+    Field("margin", codecs.RATIO, "what a node that accepts leaves free below that", Default(0.01)),
+)
+TIMING: Final = (
+    Field("period", codecs.SECONDS, "between two looks at the own level", Default(5.0)),
+    Field("patience", codecs.SECONDS, "for an answer, before the question is asked again", Default(0.5)),
+    Field("tries", codecs.SEED, "how often a question is asked", Default(3)),
+)
+SECTIONS: Final = ("tree", "marks", "timing", "nodes", "operators")
+TABLES: Final = {"A node": NODE, "An operator": OPERATOR, "`marks`": MARKS, "`timing`, in seconds": TIMING}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a tree file says."""
+
+    nodes: tuple[str, ...]  # (n,)
+    addresses: tuple[str, ...]  # (n,) host:port, or nothing
+    operators: tuple[str, ...]  # (m,)
+    tree: Tree
+    queries: Queries
+    node_of: tuple[int, ...]  # (m,)
+    sizes: tuple[Size, ...]  # (m,) of the resources that count
+    capacity: tuple[Size, ...]  # (n,)
+    resources: tuple[str, ...]
+    thresholds: Thresholds
+    timing: Timing
+
+    @property
+    def digest(self) -> str:
+        """What two agents must have in common to understand each other: names, and who reads what; not addresses."""
+        said = [self.nodes, self.tree.parent, self.operators, self.queries.inputs, self.queries.entries, self.resources]
+        return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+
+    def place(self, node: int) -> Place:
+        """Return what a node is told once."""
+        return Place(node, self.tree, self.queries, self.capacity[node], self.thresholds, self.timing)
+
+    def begin(self, node: int) -> dict[int, Size]:
+        """Return the operators that a node begins with."""
+        return {j: size for j, (at, size) in enumerate(zip(self.node_of, self.sizes, strict=True)) if at == node}
+
+    def node(self, name: str) -> int:
+        """Return the number of a node; an unknown name says the nearest."""
+        if name not in self.nodes:
+            raise FileError([Fault(("nodes", name), "unknown", "the tree has no such node", _known(name, self.nodes))])
+        return self.nodes.index(name)
+
+
+def field_lines() -> Iterator[str]:
+    """Yield every field there is, as docs/hierarchy.md shows them."""
+    for title, rows in TABLES.items():
+        yield from (line.replace("## ", "### ") for line in table_lines(title, rows))
+
+
+def read_layout(path: str | os.PathLike[str]) -> Layout:
+    """Return what a tree file says; FileError lists every fault with its line."""
+    return parse_layout(read_text(path))
+
+
+def parse_layout(text: str) -> Layout:
+    """Return what a YAML text says."""
+    document = read_document(text)
+    root = document.root
+    if root is None:
+        raise FileError(by_line(document.faults))
+    return _Reader(document, root).layout()
+
+
+def _known(name: str, names: Sequence[str]) -> str:
+    return f"{nearest(name, names)}Known: {known(names)}."
+
+
+class _Reader:
+    """One file under way."""
+
+    def __init__(self, document: Document, root: Fields) -> None:
+        self.document, self.root = document, root
+        self.gatherer = Gatherer()
+        self.found = {key.text: value for key, value in root.entries}
+
+    def layout(self) -> Layout:
+        self._version()
+        self.gatherer.refuse_unknown(self.root, (), SECTIONS, "a tree file")
+        nodes = self._section("nodes", NODE, "a node")
+        operators = self._section("operators", OPERATOR, "an operator")
+        marks, timing = self._settings("marks", MARKS), self._settings("timing", TIMING)
+        sense = () if self.gatherer.faults else tuple(_sense(nodes, operators))
+        self._refuse((*self.document.faults, *self.gatherer.faults, *placed(sense, self.root)))
+        try:
+            return _build(nodes, operators, marks, timing)
+        except ProblemError as error:
+            raise FileError([file_fault("no hierarchy", str(error).rstrip("."), "Correct the file.")]) from error
+
+    def _version(self) -> None:
+        mark = self.found.get("tree")
+        if mark is None:
+            self._refuse([file_fault("no tree file", "it says so in its first line", f"Begin with `tree: {VERSION}`.")])
+        elif not (isinstance(mark, Scalar) and mark.text == VERSION):
+            way_out = f"Write tree: {VERSION}, or install a drover that knows this version."
+            self._refuse([fault_at(mark, f"this drover reads version {VERSION} of tree files", way_out, ("tree",))])
+
+    def _refuse(self, found: Sequence[Fault]) -> None:
+        if found:
+            raise FileError(by_line(found))
+
+    def _section(self, name: str, rows: tuple[Field, ...], what: str) -> dict[str, dict[str, Any]]:  # Any: by field
+        return {
+            key.text: self.gatherer.fields((name, key.text), key, content, rows, what)[0]
+            for key, content in self.gatherer.entries(name, self.found.get(name))
+        }
+
+    def _settings(self, name: str, rows: tuple[Field, ...]) -> dict[str, Any]:  # Any: by field
+        content = self.found.get(name, Fields((), self.root.line))
+        return self.gatherer.fields((name,), Scalar(name, content.line), content, rows, f"the section {name}")[0]
+
+
+def _sense(nodes: Mapping[str, Mapping[str, Any]], operators: Mapping[str, Mapping[str, Any]]) -> Iterator[Fault]:
+    """Yield names that are not there, addresses that are none, and resources that some have and some have not."""
+    counted = _resources(nodes)
+    for name, node in nodes.items():
+        if node["parent"] is not None and node["parent"] not in nodes:
+            yield Fault(
+                ("nodes", name, "parent"), node["parent"], "no node has that name", _known(node["parent"], [*nodes])
+            )
+        if node["address"] and not _is_address(node["address"]):
+            yield Fault(("nodes", name, "address"), node["address"], "it must be host:port", "Write 127.0.0.1:7001.")
+        if not counted or any(node[each] is None or node[each] <= 0 for each in counted):
+            rule = "every node has the same resources, and more than nothing of each"
+            yield Fault(("nodes", name), "lacking one", rule, f"Give {' and '.join(counted or RESOURCES[:1])}.")
+    yield from _operator_sense(nodes, operators)
+
+
+def _operator_sense(
+    nodes: Mapping[str, Mapping[str, Any]], operators: Mapping[str, Mapping[str, Any]]
+) -> Iterator[Fault]:
+    for name, operator in operators.items():
+        for each in (*operator["entries"], operator["at"]):
+            if each not in nodes:
+                yield Fault(("operators", name), each, "no node has that name", _known(each, [*nodes]))
+        for each in operator["inputs"]:
+            if each not in operators:
+                yield Fault(
+                    ("operators", name, "inputs"), each, "no operator has that name", _known(each, [*operators])
+                )
+        if any(operator[each] < 0 for each in RESOURCES):
+            yield Fault(("operators", name), "below 0", "a size is at least 0", "Correct memory or cpu.")
+
+
+def _resources(nodes: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    return tuple(each for each in RESOURCES if any(node[each] is not None for node in nodes.values()))
+
+
+def _is_address(text: str) -> bool:
+    host, colon, port = text.rpartition(":")
+    return bool(host and colon and port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536)
+
+
+def _build(
+    nodes: Mapping[str, Mapping[str, Any]],
+    operators: Mapping[str, Mapping[str, Any]],
+    marks: Mapping[str, Any],
+    timing: Mapping[str, Any],
+) -> Layout:
+    place, number = {name: i for i, name in enumerate(nodes)}, {name: j for j, name in enumerate(operators)}
+    resources = _resources(nodes)
+    layout = Layout(
+        nodes=tuple(nodes),
+        addresses=tuple(node["address"] or "" for node in nodes.values()),
+        operators=tuple(operators),
+        tree=Tree(tuple(ROOT if node["parent"] is None else place[node["parent"]] for node in nodes.values())),
+        queries=Queries(
+            tuple(tuple(number[each] for each in operator["inputs"]) for operator in operators.values()),
+            tuple(tuple(place[each] for each in operator["entries"]) for operator in operators.values()),
+        ),
+        node_of=tuple(place[operator["at"]] for operator in operators.values()),
+        sizes=tuple(tuple(operator[each] for each in resources) for operator in operators.values()),
+        capacity=tuple(tuple(node[each] for each in resources) for node in nodes.values()),
+        resources=resources,
+        thresholds=Thresholds(**marks),
+        timing=Timing(**timing),
+    )
+    for fault in faults(layout.tree, layout.queries, layout.node_of):
+        raise ProblemError(f"{fault}. Put every operator where all its inputs pass.")
+    return layout

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drover.agents.journal import Journal
+from drover.errors import LockedError, StateError
+from drover.hierarchy.messages import Bundle, Kept, Record, TookIn
+
+KEPT = Kept(1, 4, ((0, (1.0,)),))
+MORE: tuple[Record, ...] = (TookIn(2, 7, (Bundle((5,), ((2.0,),)),)), TookIn(2, 8, ()))
+
+
+def written(path: Path) -> bytes:
+    with Journal(path, "east", "digest") as journal:
+        assert journal.read() == []
+        journal.begin([KEPT])
+        journal.append(MORE)
+    return path.read_bytes()
+
+
+def test_what_was_written_is_read_again(tmp_path: Path) -> None:
+    written(tmp_path / "east")
+    with Journal(tmp_path / "east", "east", "digest") as journal:
+        assert journal.read() == [KEPT, *MORE]
+        journal.begin([KEPT])
+        assert journal.read() == [KEPT]
+
+
+@given(share=st.floats(0, 1))
+def test_a_journal_that_was_cut_off_says_what_is_whole(tmp_path_factory: pytest.TempPathFactory, share: float) -> None:
+    path = tmp_path_factory.mktemp("journal") / "east"
+    data = written(path)
+    head = data.index(b"\n", data.index(b"\n") + 1) + 1  # what `begin` writes is there or not, as a whole
+    path.write_bytes(data[: head + round(share * (len(data) - head))])
+    with Journal(path, "east", "digest") as journal:
+        found = journal.read()
+    assert found == [KEPT, *MORE][: len(found)]
+    assert len(found) == path.read_bytes().count(b"\n") - 1
+
+
+@pytest.mark.parametrize(
+    ("node", "digest", "damage", "words"),
+    [
+        pytest.param("east", "other", 0, "another file", id="of another tree"),
+        pytest.param("west", "digest", 0, "another file", id="of another node"),
+        pytest.param("east", "digest", 40, "damage in line 2", id="damaged in the middle"),
+    ],
+)
+def test_what_cannot_be_trusted_is_refused(tmp_path: Path, node: str, digest: str, damage: int, words: str) -> None:
+    path = tmp_path / "east"
+    data = bytearray(written(path))
+    if damage:
+        data[damage] ^= 1
+        path.write_bytes(bytes(data))
+    with Journal(path, node, digest) as journal, pytest.raises(StateError, match=words):
+        journal.read()
+
+
+def test_one_agent_at_a_time(tmp_path: Path) -> None:
+    with Journal(tmp_path / "east", "east", "digest"), pytest.raises(LockedError, match="another agent"):
+        Journal(tmp_path / "east", "east", "digest")
+    Journal(tmp_path / "east", "east", "digest").close()

@@ -1,0 +1,147 @@
+"""Every interleaving there is, for worlds that are small enough.
+
+From a state, anything may happen next: any message comes, is lost or doubled; any node looks around, or finds that it
+has waited long enough, however early; any node dies, at each point of a step, and comes back; operators grow and
+shrink. Only how often is bounded.
+Time is left out: whatever could be late may be late at once, which is more than any clock would allow.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from drover.hierarchy.machine import Late, Look, Machine
+from drover.hierarchy.memory import NEVER, Phase
+from drover.hierarchy.messages import Message
+from tests.hierarchy.world import DYING, World
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How often things may still happen."""
+
+    looks: tuple[int, ...]  # by node
+    late: int = 0
+    lost: int = 0
+    doubled: int = 0
+    crashes: int = 0
+    swings: tuple[tuple[int, float], ...] = ()  # operators that get another size, in this order
+
+
+def copied(machine: Machine | None) -> Machine | None:
+    """Return a machine of its own, with the same past."""
+    if machine is None:
+        return None
+    other = object.__new__(Machine)
+    other.memory = copy.copy(machine.memory)
+    for each in fields(other.memory):
+        value = getattr(other.memory, each.name)
+        if isinstance(value, dict | list):
+            setattr(other.memory, each.name, copy.copy(value))
+    other.memory.estate = copy.copy(machine.memory.estate)
+    for each in fields(other.memory.estate):
+        setattr(other.memory.estate, each.name, copy.copy(getattr(other.memory.estate, each.name)))
+    return other
+
+
+def branched(world: World) -> World:
+    """Return a world of its own, with the same past; only what each journal amounts to is kept."""
+    return replace(
+        world,
+        machines=[copied(machine) for machine in world.machines],
+        journal=[[estate.kept()] for estate in world.estates()],
+        running=[set(each) for each in world.running],
+        wire=list(world.wire),
+    )
+
+
+def key(world: World, budget: Budget) -> Any:
+    """Return what tells states apart: all but the time, and the order of messages."""
+    nodes = tuple(
+        None
+        if machine is None
+        else (
+            machine.phase,
+            machine.memory.rounds,
+            machine.memory.round,
+            tuple(machine.memory.asked.values()),
+            tuple(machine.memory.replies.values()),
+            machine.memory.promise,
+            machine.memory.tries,
+        )
+        for machine in world.machines
+    )
+    wire = tuple(sorted(map(hash, world.wire)))
+    return nodes, tuple(estate.kept() for estate in world.estates()), wire, budget
+
+
+def nexts(world: World, budget: Budget) -> Iterator[tuple[World, Budget]]:
+    """Yield every state that may come next."""
+    for index, message in enumerate(world.wire):
+        if message in world.wire[:index]:
+            continue  # its double comes to the same
+        yield from _deliveries(world, budget, index, message)
+    if budget.swings:
+        after = branched(world)
+        ((operator, size), *rest) = budget.swings
+        for each in filter(None, after.machines):
+            each.measure({operator: (size,)})
+        yield after, replace(budget, swings=tuple(rest))
+    for node, machine in enumerate(world.machines):
+        if machine is None:
+            after = branched(world)
+            after.restart(node)
+            yield after, budget
+            continue
+        if machine.phase is Phase.IDLE and budget.looks[node]:
+            looks = tuple(count - (at == node) for at, count in enumerate(budget.looks))
+            yield from _steps(world, replace(budget, looks=looks), node, Look())
+        if machine.memory.due < NEVER and budget.late:
+            yield from _steps(world, replace(budget, late=budget.late - 1), node, Late())
+
+
+def _deliveries(world: World, budget: Budget, index: int, message: Message) -> Iterator[tuple[World, Budget]]:
+    for dies in ("", *DYING) if budget.crashes else ("",):
+        after = branched(world)
+        after.deliver(index, dies if after.machines[message.receiver] is not None else "")
+        yield after, replace(budget, crashes=budget.crashes - bool(dies))
+    if budget.lost:
+        after = branched(world)
+        after.wire.pop(index)
+        yield after, replace(budget, lost=budget.lost - 1)
+    if budget.doubled:
+        after = branched(world)
+        after.wire.append(message)
+        yield after, replace(budget, doubled=budget.doubled - 1)
+
+
+def _steps(world: World, budget: Budget, node: int, event: Look | Late) -> Iterator[tuple[World, Budget]]:
+    for dies in ("", *DYING) if budget.crashes else ("",):
+        after = branched(world)
+        machine = after.machines[node]
+        assert machine is not None
+        machine._step(event, 0.0)
+        after.carry_out(node, machine.memory.flush(), dies)
+        yield after, replace(budget, crashes=budget.crashes - bool(dies))
+
+
+def explore(world: World, budget: Budget) -> tuple[int, int]:
+    """Check every state that can be reached, and that all is well again after it; return states, and those at rest."""
+    seen = {key(world, budget)}
+    open_: list[tuple[World, Budget]] = [(world, budget)]
+    moved = 0
+    start = world.holders()
+    while open_:
+        here, left = open_.pop()
+        here.check()
+        for after, rest in nexts(here, left):
+            mark = key(after, rest)
+            if mark not in seen:
+                seen.add(mark)
+                open_.append((after, rest))
+        here.recover()  # the last that is done with it
+        moved += here.holders() != start
+    return len(seen), moved

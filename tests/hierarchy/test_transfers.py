@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drover import Builder
+from drover.errors import ProblemError
+from drover.hierarchy.queries import Queries, faults, queries_of
+from drover.hierarchy.transfers import Transfer, open_transfers
+from drover.hierarchy.tree import ROOT, Tree
+from tests.hierarchy.worlds import placed, trees
+
+PATH = Tree((ROOT, 0, 1))  # 2 -> 1 -> 0, the middle one has a parent and a child
+FORK = Tree((ROOT, 0, 1, 1))  # 2 and 3 -> 1 -> 0
+
+
+@pytest.mark.parametrize(
+    ("tree", "queries", "expected"),
+    [
+        pytest.param(PATH, Queries(((),), ((2,),)), {((0,), 0), ((0,), 2)}, id="first scenario: up, or down"),
+        pytest.param(
+            PATH,
+            Queries(((), (0,)), ((2,), ())),
+            {((0, 1), 0), ((0,), 2), ((1,), 0), ((0, 1), 2)},
+            id="second scenario: both or one, up or down",
+        ),
+        pytest.param(FORK, Queries(((),), ((2, 3),)), {((0,), 0)}, id="third scenario: two inputs go up alone"),
+        pytest.param(
+            FORK,
+            Queries(((), (0,)), ((2, 3), ())),
+            {((0, 1), 0), ((1,), 0)},
+            id="behind two inputs nothing goes down, since the first would have to come along",
+        ),
+        pytest.param(
+            PATH, Queries(((),), ((1,),)), {((0,), 0)}, id="a source that enters here does not pass the child"
+        ),
+        pytest.param(
+            PATH,
+            Queries(((), (0,), (0,)), ((2,), (), ())),
+            {((0, 1, 2), 0), ((0,), 2), ((1,), 0), ((0, 1), 2), ((2,), 0), ((0, 2), 2)},
+            id="two readers go up with what they read, and down without each other",
+        ),
+    ],
+)
+def test_the_scenarios_of_the_text(tree: Tree, queries: Queries, expected: set[tuple[tuple[int, ...], int]]) -> None:
+    found = list(open_transfers(tree, queries, 1, range(len(queries))))
+    assert {(each.operators, each.receiver) for each in found} == expected
+
+
+def test_the_child_that_feeds_a_chain_is_the_one_its_rows_come_through() -> None:
+    queries = Queries(((), (0,)), ((3,), ()))  # operator 0 below, on node 3
+    assert list(open_transfers(FORK, queries, 1, {1})) == [Transfer((1,), 0), Transfer((1,), 3)]
+
+
+@given(trees(), st.data())
+def test_transfers_of_distinct_operators_keep_a_placement_sound(tree: Tree, data: st.DataObject) -> None:
+    queries, node_of = data.draw(placed(tree))
+    assert list(faults(tree, queries, node_of)) == []
+    node = data.draw(st.sampled_from(node_of))
+    found = list(open_transfers(tree, queries, node, {j for j, at in enumerate(node_of) if at == node}))
+    moved: set[int] = set()
+    for transfer in data.draw(st.permutations(found)):
+        assert transfer.receiver in tree.neighbours(node)
+        if moved.isdisjoint(transfer.operators):
+            moved.update(transfer.operators)
+            for j in transfer.operators:
+                node_of[j] = transfer.receiver
+            assert list(faults(tree, queries, node_of)) == []
+
+
+@given(trees(), st.data())
+def test_an_operator_that_reads_one_thing_can_leave_towards_every_node_that_can_run_it(
+    tree: Tree, data: st.DataObject
+) -> None:
+    queries, node_of = data.draw(placed(tree))
+    for j, node in enumerate(node_of):
+        assert tree.below(queries.lowest(tree, j), node)
+        ways = {each.receiver for each in open_transfers(tree, queries, node, {j}) if j in each.operators}
+        assert (tree.parent[node] in ways) == (node != tree.root)
+
+
+def test_queries_of_a_network() -> None:
+    builder = Builder("meters")
+    columns = {"ts": "timestamp", "value": "bigint"}
+    left, right = (builder.source(name, columns, time="ts") for name in ("left", "right"))
+    both = left.filter("large", "value > 1").union("both", right)
+    both.filter("largest", "value > 9").output()
+    queries = queries_of(builder.build(), {"left": 2, "right": 3})
+    assert queries == Queries(((), (0,), (1,)), ((2,), (3,), ()))
+    assert [queries.lowest(FORK, j) for j in range(3)] == [2, 1, 1]
+    with pytest.raises(ProblemError, match="'right' enters nowhere"):
+        queries_of(builder.build(), {"left": 2})
+
+
+@pytest.mark.parametrize(
+    ("inputs", "entries", "words"),
+    [
+        pytest.param(((),), ((),), "reads nothing", id="nothing to read"),
+        pytest.param(((1,), (0,)), ((), ()), "its own output", id="a cycle"),
+        pytest.param(((4,),), ((),), "reads operator 4", id="no such operator"),
+        pytest.param(((),), (), "0 of 1", id="a gap"),
+    ],
+)
+def test_queries_that_run_nowhere_are_refused(
+    inputs: tuple[tuple[int, ...], ...], entries: tuple[tuple[int, ...], ...], words: str
+) -> None:
+    with pytest.raises(ProblemError, match=words):
+        Queries(inputs, entries)

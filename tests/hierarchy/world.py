@@ -1,0 +1,210 @@
+"""All machines of a tree with a network that does anything it likes, and what must hold whatever happens."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from numpy.random import default_rng
+
+from drover.hierarchy.estate import Estate, replay
+from drover.hierarchy.machine import Machine, settle_in
+from drover.hierarchy.memory import NEVER, Phase, Place, Timing
+from drover.hierarchy.messages import Closed, HandedOut, Handover, Message, Output, Record, Start, TookIn
+from drover.hierarchy.queries import Queries, faults
+from drover.hierarchy.thresholds import Size, Thresholds
+from drover.hierarchy.transfers import open_transfers
+from drover.hierarchy.tree import ROOT, Tree
+
+SWINGS = ("grow", "shrink", "one grows")
+DYING = ("before it writes", "before it acts", "before it speaks", "between two messages")
+
+
+@dataclass(slots=True)
+class World:
+    """The nodes; `journal` is what is on their disks, `wire` what is under way, in no order."""
+
+    places: Sequence[Place]
+    machines: list[Machine | None]
+    journal: list[list[Record]]
+    running: list[set[int]]
+    wire: list[Message] = field(default_factory=list)
+    now: float = 0.0
+    count: Counter[str] = field(default_factory=Counter)
+
+    def carry_out(self, node: int, output: Output, dies: str = "") -> None:
+        """Do what a machine asks, in order, unless it dies in between."""
+        if dies == DYING[0]:
+            return self.crash(node)
+        for record in output.records:
+            self._check_record(node, record)
+        self.journal[node] += output.records
+        if dies == DYING[1]:
+            return self.crash(node)
+        for action in output.actions:
+            if isinstance(action, Start):
+                assert self.running[node].isdisjoint(action.operators)
+                self.running[node].update(action.operators)
+            else:
+                assert self.running[node].issuperset(action.operators)
+                self.running[node].difference_update(action.operators)
+        if dies == DYING[2]:
+            return self.crash(node)
+        self.wire += output.messages[: len(output.messages) // 2 if dies else None]
+        return self.crash(node) if dies else None
+
+    def deliver(self, index: int, dies: str = "") -> None:
+        """Bring a message; nobody is there to take it if its receiver is down."""
+        message = self.wire.pop(index)
+        machine = self.machines[message.receiver]
+        if machine is not None:
+            self.carry_out(message.receiver, machine.receive(message, self.now), dies)
+
+    def tick(self, node: int, dies: str = "") -> None:
+        """Let time pass until a node has something to do."""
+        machine = self.machines[node]
+        if machine is not None and machine.wake < NEVER:
+            self.now = max(self.now, machine.wake)
+            self.carry_out(node, machine.tick(self.now), dies)
+
+    def swing(self, node: int, how: str) -> None:
+        """Let all operators that a node runs grow or shrink, or one of them grow."""
+        machine = self.machines[node]
+        if machine is None or not machine.sizes:
+            return
+        factor = {"grow": 2.0, "shrink": 0.5, "one grows": 3.0}[how]
+        chosen = [self.count["taken in"] % len(machine.sizes)] if how == "one grows" else range(len(machine.sizes))
+        own = list(machine.sizes.items())
+        sizes = {own[at][0]: tuple(min(max(each * factor, 1.0), 20.0) for each in own[at][1]) for at in chosen}
+        for each in filter(None, self.machines):
+            each.measure(sizes)
+
+    def crash(self, node: int) -> None:
+        """Let a node lose all but its journal."""
+        self.count["crash"] += 1
+        self.machines[node] = None
+        self.running[node].clear()
+
+    def restart(self, node: int) -> None:
+        """Start a node that is down."""
+        if self.machines[node] is None:
+            machine = Machine(self.places[node], self.journal[node], self.now, self.now)
+            self.machines[node] = machine
+            self.carry_out(node, machine.output)
+
+    def estates(self) -> list[Estate]:
+        """Return what the journals say."""
+        return [replay(journal) for journal in self.journal]
+
+    def holders(self) -> dict[int, list[int]]:
+        """Return who owns each operator: a hand-over has changed the owner if its receiver has taken it."""
+        return holders(self.estates(), len(self.places[0].queries))
+
+    def check(self) -> None:
+        """Fail unless every operator has one owner, runs at most once, and could get its inputs there."""
+        place = self.places[0]
+        holders = self.holders()
+        assert {len(nodes) for nodes in holders.values()} == {1}, f"lost or doubled: {holders}"
+        runs = Counter(operator for running in self.running for operator in running)
+        assert not runs or max(runs.values()) == 1, f"running twice: {runs}"
+        node_of = [holders[j][0] for j in range(len(place.queries))]
+        assert list(faults(place.tree, place.queries, node_of)) == []
+        for node, machine in enumerate(self.machines):
+            if machine is not None:
+                assert self.running[node] == set(machine.running)
+                assert self.running[node] <= {j for j, at in enumerate(node_of) if at == node}
+                assert replay(self.journal[node]).sizes.keys() == machine.sizes.keys()
+
+    def _check_record(self, node: int, record: Record) -> None:
+        """Fail if operators go where they cannot, or fill a node beyond its upper mark."""
+        machine, place = self.machines[node], self.places[node]
+        if isinstance(record, HandedOut):
+            self._check_handover(place, record.handover)
+        if isinstance(record, TookIn) and record.bundles:
+            assert machine is not None
+            assert machine.level <= place.thresholds.upper, "filled beyond the upper mark by what it has accepted"
+            self.count["taken in"] += 1
+        if isinstance(record, TookIn) and not record.bundles:
+            self.count["refused"] += 1
+        if isinstance(record, Closed):
+            self.count["closed"] += 1
+
+    def _check_handover(self, place: Place, handover: Handover) -> None:
+        self.count["handed out"] += 1
+        here = replay(self.journal[place.node]).sizes
+        ways = {(each.operators, each.receiver) for each in open_transfers(place.tree, place.queries, place.node, here)}
+        assert {(bundle.operators, handover.receiver) for bundle in handover.bundles} <= ways
+        assert len(set(handover.operators)) == len(handover.operators)
+
+    def recover(self) -> None:
+        """Heal everything and begin nothing new: every round must end, and every operator run exactly once."""
+        for node in range(len(self.machines)):
+            self.restart(node)
+            machine = self.machines[node]
+            assert machine is not None
+            machine.memory.look = NEVER
+        for _ in range(200):
+            while self.wire:
+                self.deliver(0)
+            self.check()
+            waiting = [node for node, each in enumerate(self.machines) if each and each.phase is not Phase.IDLE]
+            if not waiting:
+                break
+            self.tick(waiting[0])
+        assert all(each is not None and each.phase is Phase.IDLE for each in self.machines), "a round does not end"
+        assert sorted(j for running in self.running for j in running) == list(range(len(self.places[0].queries)))
+
+
+def holders(estates: Sequence[Estate], operators: int) -> dict[int, list[int]]:
+    """Return who owns each operator: a hand-over has changed the owner if its receiver has taken it."""
+    found: dict[int, list[int]] = {j: [] for j in range(operators)}
+    for node, estate in enumerate(estates):
+        gone = {
+            operator
+            for receiver, handover in estate.pending.items()
+            if (decision := estates[receiver].decided.get(node)) and decision.serial == handover.serial
+            for operator in decision.taken
+        }
+        for operator in estate.sizes.keys() - gone:
+            found[operator].append(node)
+    return found
+
+
+def world_of(
+    tree: Tree,
+    queries: Queries,
+    node_of: Sequence[int],
+    sizes: Sequence[Size],
+    capacity: Sequence[Size],
+    thresholds: Thresholds | None = None,
+) -> World:
+    """Return a world in which all nodes have just been started, and look around after one, two, ... seconds."""
+    marks = thresholds or Thresholds()
+    places = [Place(node, tree, queries, capacity[node], marks, Timing()) for node in range(len(tree))]
+    own = [{j: sizes[j] for j, at in enumerate(node_of) if at == node} for node in range(len(tree))]
+    journal: list[list[Record]] = [[settle_in(each)] for each in own]
+    world = World(places, [], journal, [set() for _ in places])
+    for node, place in enumerate(places):
+        machine = Machine(place, journal[node], 0.0, float(node))
+        world.machines.append(machine)
+        world.carry_out(node, machine.output)
+    return world
+
+
+def crowded(seed: int, resources: int) -> World:
+    """Return a world in which most nodes are too full or too empty, so that there is much to negotiate."""
+    rng = default_rng(seed)
+    n, m = int(rng.integers(2, 6)), int(rng.integers(6, 16))
+    tree = Tree((ROOT, *(int(rng.integers(i)) for i in range(1, n))))
+    inputs, entries, node_of = list[tuple[int, ...]](), list[tuple[int, ...]](), list[int]()
+    for j in range(m):
+        inputs.append(tuple(int(each) for each in rng.permutation(j)[: rng.choice((0, 1, 2), p=(0.5, 0.4, 0.1))]))
+        entries.append(() if inputs[-1] and rng.random() < 0.9 else (int(rng.integers(n)),))
+        above = list(tree.path(tree.meet([*(node_of[other] for other in inputs[-1]), *entries[-1]])))
+        node_of.append(above[int(rng.integers(len(above)))])
+    sizes = rng.choice((1.0, 2.0, 4.0, 8.0), size=(m, resources))
+    capacity = [(float(each),) * resources for each in rng.choice((20.0, 30.0, 40.0), size=n)]
+    return world_of(
+        tree, Queries(tuple(inputs), tuple(entries)), node_of, [tuple(each) for each in sizes.tolist()], capacity
+    )
