@@ -3,6 +3,8 @@
 Rule 1: variance and balance are one objective: K = Y Y'/h + lambda E E' [products of centred loads and of mean loads].
 Rule 2: short windows are not trusted alone: K is shrunk towards what the linear model says, where there is one, because
 a stream that was idle all window otherwise looks as if it cost nothing.
+Rule 3: nor is every wiggle in them: what does not follow the rates of streams is taken for noise, the more so the more
+of the loads does follow them.
 """
 
 from __future__ import annotations
@@ -36,8 +38,8 @@ class Steadiness:
     """What counts as steady."""
 
     balance: float = 0.05  # lambda, to begin with
-    uneven: float = 0.018  # share of the mean load that a node may be off it, where that can be had
-    raises: int = 5  # of lambda, each time twofold, until nodes are that even
+    uneven: float = 0.008  # share of the mean load that a node may be off it, where that can be had
+    raises: int = 8  # of lambda, each time twofold, until nodes are that even
     shrink: float = 0.4  # weight of the linear model where nothing was measured yet
     trusted: int = 40  # samples from which on the window needs no model: shrink fades out towards them
     sweeps: int = 50  # of one descent
@@ -57,15 +59,26 @@ def features(problem: Problem, settings: Steadiness = DEFAULT) -> Floats:
     """
     problem.need("series", "steady or thrifty")
     h = problem.series.shape[1]
-    centred = (problem.series - problem.series.mean(axis=1, keepdims=True)) / np.sqrt(h)
     mean = np.sqrt(settings.balance) * problem.load[:, None]
     model = problem.coefficients * problem.rates if len(problem.rates) else np.empty((problem.m, 0))
+    centred = cleaned((problem.series - problem.series.mean(axis=1, keepdims=True)) / np.sqrt(h), model)
     scale = float((model**2).sum())
     weight = settings.shrink * max(0.0, 1 - h / settings.trusted) if scale > 0 else 0.0
     if weight == 0:
         return np.hstack([centred, mean])
     model = model * np.sqrt(weight * float((centred**2).sum()) / scale)
     return np.hstack([np.sqrt(1 - weight) * centred, mean, model])
+
+
+def cleaned(centred: Floats, model: Floats) -> Floats:
+    """Return centred loads, (m, h), with less of what the loads by stream of a linear model, (m, d), do not explain."""
+    total = float((centred**2).sum())
+    if not model.any() or total == 0:
+        return centred
+    basis = np.linalg.svd(model, full_matrices=False)
+    axes = basis.U[:, basis.S[0] * ROUNDING < basis.S]
+    explained: Floats = axes @ (axes.T @ centred)
+    return explained + (1 - float((explained**2).sum()) / total) * (centred - explained)
 
 
 def take_field(problem: Problem, settings: Steadiness, free: Flags) -> Field:
