@@ -16,6 +16,7 @@ from typing import Final
 
 import polars as pl
 
+from drover.flow.families.herded import Herded, Parked, Tally
 from drover.flow.frames import DRIVER, Frame, pack
 from drover.flow.node import Failure, Sample, Task, run_place
 from drover.flow.operators import Clock, Runner, UnitState, Workshop, late_streams, make_runner
@@ -63,6 +64,7 @@ class Assignment:
     root: str  # of the checkpoint, a path or URI
     parked: frozenset[str] = frozenset()
     rewritten: frozenset[Key] = frozenset()  # parts of state to write as a whole, though little or nothing changed
+    herded: Herded | None = None  # the queries that were submitted, by family
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ class Report:
     bounds: Mapping[tuple[str, str], Micros]
     busy: float = 0.0  # CPU seconds of the whole task: frames, state and operators
     seconds: float = 0.0  # the same by the clock on the wall
+    tallies: tuple[Tally, ...] = ()  # of families
+    parked: tuple[Parked, ...] = ()  # members that failed
 
 
 @dataclass(slots=True)
