@@ -56,7 +56,7 @@ class Pasture:
         self._known = len(self._rates)
         numbers = self._herd.arrive_many(start, source, weights)
         self._note(members, numbers)
-        return self._nodes_of(members)
+        return self.nodes_of(members)
 
     def restore(self, members: Sequence[int], topics: Sequence[Topics], nodes: ArrayLike) -> None:
         """Take in queries that have their nodes; those whose node is closed or gone wait for `settle`."""
@@ -86,6 +86,14 @@ class Pasture:
             del self._member_of[number]
         if numbers and self._herd is not None:
             self._herd.leave_many(numbers)
+
+    def nodes_of(self, members: Sequence[int]) -> pl.DataFrame:
+        """Return where queries are: `number` and `node`; those that are not here are left out."""
+        here = [member for member in members if member in self._number_of]
+        if not here or self._herd is None:
+            return pl.DataFrame(schema=PLACED)
+        nodes = self._herd.servers_of([self._number_of[member] for member in here])
+        return pl.DataFrame({"number": here, "node": nodes}, schema=PLACED)
 
     def settle(self, nodes: int, closed: Collection[int] = ()) -> pl.DataFrame:
         """Take other nodes, and return who is placed again: `number` and `node`."""
@@ -137,7 +145,7 @@ class Pasture:
         for number in saved.query[homeless].tolist():
             del self._member_of[number]
         self._note(members, numbers)
-        return self._nodes_of(members)
+        return self.nodes_of(members)
 
     def _packed(self, topics: Sequence[Topics]) -> tuple[Ints, Ints]:
         """Return the topics of queries as the arrays of a problem; new topics get numbers."""
@@ -162,11 +170,6 @@ class Pasture:
         for member, number in zip(members, numbers.tolist(), strict=True):
             self._number_of[member] = number
             self._member_of[number] = member
-
-    def _nodes_of(self, members: Sequence[int]) -> pl.DataFrame:
-        assert self._herd is not None
-        nodes = self._herd.servers_of([self._number_of[member] for member in members])
-        return pl.DataFrame({"number": list(members), "node": nodes}, schema=PLACED)
 
 
 def _sizes(nodes: int, closed: Collection[int]) -> Floats:
