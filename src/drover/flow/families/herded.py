@@ -17,7 +17,6 @@ from drover.flow.watermarks import Progress
 from drover.network.model import Network
 from drover.network.queries.shape import Shape
 
-
 # The port of results: their frames come to the driver as `queries:` and the `table` of their shapes. Their first column
 # is `query`, the name of the query, followed by the columns of the shape's `schema`.
 RESULTS: Final = "queries:"

@@ -6,7 +6,7 @@ Rule 2: what thousands of queries cannot share (functions of users', tables, syn
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Final
@@ -14,7 +14,7 @@ from typing import Any, Final
 from drover.errors import Fault, nearest, shorten
 from drover.network.check import examine, input_field
 from drover.network.model import Network
-from drover.network.operators import Aggregate, Filter, Join, Map, Operator, Switch, Union
+from drover.network.operators import Aggregate, Filter, Join, Map, Named, Operator, Switch, Union
 from drover.network.parts import Parts, Source
 from drover.network.schema import NAME, NAME_RULE, known
 
@@ -107,6 +107,28 @@ def texts(operator: Operator) -> Iterator[tuple[tuple[str | int, ...], str]]:
         if operator.where is not None:
             yield ("where",), operator.where
         yield from ((("select", named.name), named.expression) for named in operator.select)
+
+
+def rewritten(operator: Operator, change: Callable[[str], str]) -> Operator:
+    """Return the operator with every expression changed, in the order of `texts`."""
+
+    def each(named: tuple[Named, ...]) -> tuple[Named, ...]:
+        return tuple(Named(one.name, change(one.expression)) for one in named)
+
+    match operator:
+        case Filter():
+            return replace(operator, where=change(operator.where))
+        case Switch():
+            return replace(operator, cases=each(operator.cases))
+        case Map():
+            return replace(operator, select=each(operator.select))
+        case Aggregate():
+            return replace(operator, compute=each(operator.compute))
+        case Join():
+            where = None if operator.where is None else change(operator.where)
+            return replace(operator, where=where, select=each(operator.select))
+        case _:
+            return operator
 
 
 def _own_faults(query: Query) -> Iterator[Fault]:
