@@ -21,6 +21,7 @@ from drover.control.settings import Control, Mode
 from drover.errors import DroverError
 from drover.spark import caller, endpoint, routes, whereabouts
 from drover.spark.caller import ask
+from drover.spark.queries.office import ERRANDS
 from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows
 from tests.spark.conftest import Worlds
@@ -171,7 +172,7 @@ def test_many_ask_and_tell_at_once(pen: Pen) -> None:
 
 
 def test_the_caller_knows_what_changes_a_run() -> None:
-    assert {name for name, request in routes.REQUESTS.items() if request.changes} == caller.CHANGES
+    assert {name for name, request in {**routes.REQUESTS, **ERRANDS}.items() if request.changes} == caller.CHANGES
     assert whereabouts.FOLDER == history.FOLDER
 
 

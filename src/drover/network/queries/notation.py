@@ -28,7 +28,7 @@ from drover.network.files.lines import by_line
 
 LONGEST_LINE: Final = 64 * 1024  # characters of one query in JSON
 MOST_QUERIES: Final = 1_000_000  # in one text
-JSON_NAMES: Final = (".jsonl", ".ndjson", ".json")
+JSON_NAMES: Final = (".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ def entries_of(text: str, name: str = "") -> list[Entry]:
 def _is_json(text: str, name: str) -> bool:
     if name.lower().endswith(JSON_NAMES):
         return True
-    first = text.lstrip().partition("\n")[0]
-    return not name.lower().endswith((".yaml", ".yml")) and first.startswith('{"')
+    first = text.lstrip().partition("\n")[0].rstrip()
+    return not name.lower().endswith((".yaml", ".yml")) and first.startswith('{"') and first.endswith("}")
 
 
 def _yaml(text: str) -> Iterator[Entry]:
@@ -122,7 +122,7 @@ def entries_from(values: Iterable[object]) -> list[Entry]:
 
 def _node(value: object, line: int, depth: int) -> Node:
     if isinstance(value, str):
-        if bad := UNPRINTABLE.search(value):
+        if not value.isprintable() and (bad := UNPRINTABLE.search(value)):
             raise ValueError(f"a text is printable, and one holds character U+{ord(bad[0]):04X}")
         return Scalar(value, line, True)
     if isinstance(value, bool) or value is None:

@@ -1,24 +1,18 @@
-"""Results of queries on their way to a sink: one table for all queries with the same columns, and one sink per table.
-
-Rule 1: as for every sink, a batch may come twice with the same rows, and writing it twice leaves what writing it once
-does. Rule 2: the first column is `query`, the name of the query that a row answers.
-"""
+"""Results of submitted queries on their way to a sink: one table for all queries with the same columns."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from hashlib import blake2b
-from pathlib import Path
 from typing import Final
 
 import polars as pl
 from pyspark.sql import SparkSession
 
-from drover.spark.sinks import Files, Memory, Several, Sink
+from drover.spark.sinks import QUERY, Sink, for_table
 
-QUERY: Final = "query"
 LONGEST: Final = 60  # characters of a table's name, besides its digest
 ODD: Final = re.compile(r"[^A-Za-z0-9_]+")
 
@@ -36,44 +30,15 @@ def table_name(rows: pl.DataFrame) -> str:
 
 @dataclass(slots=True)
 class Answers:
-    """A sink for queries: makes one for each table out of the one that was given."""
+    """Takes the results of all queries, and hands each table to a sink of its own, made of the one that was given."""
 
     sink: Sink
     _sinks: dict[str, Sink] = field(default_factory=dict)
 
-    def write(self, tables: Mapping[str, pl.DataFrame], batch: int, spark: SparkSession) -> None:
+    def write(self, tables: Iterable[pl.DataFrame], batch: int, spark: SparkSession) -> None:
         """Take the results of a batch."""
-        for rows in tables.values():
+        for rows in tables:
             name = table_name(rows)
             if name not in self._sinks:
-                self._sinks[name] = _for_table(self.sink, name)
+                self._sinks[name] = for_table(self.sink, name)
             self._sinks[name].write(rows, batch, spark)
-
-
-def _for_table(sink: Sink, name: str) -> Sink:
-    if isinstance(sink, Files):
-        return replace(sink, folder=str(Path(sink.folder) / name))
-    if isinstance(sink, Results):
-        return sink.tables.setdefault(name, Memory())
-    if isinstance(sink, Several):
-        return Several(tuple(_for_table(one, name) for one in sink.sinks))
-    return sink
-
-
-@dataclass(slots=True)
-class Results:
-    """Keeps the results of all queries in the driver's memory, for tests and for a look."""
-
-    tables: dict[str, Memory] = field(default_factory=dict)
-
-    def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
-        """Keep the results of a batch."""
-        self.tables.setdefault(table_name(rows), Memory()).write(rows, batch, spark)
-
-    def rows(self, query: str) -> pl.DataFrame:
-        """Return all rows of one query so far, without its name; no columns if there are none."""
-        for memory in self.tables.values():
-            found = memory.rows().filter(pl.col(QUERY) == query)
-            if found.height:
-                return found.drop(QUERY)
-        return pl.DataFrame()
