@@ -9,11 +9,12 @@ Rule 3: time is an argument: `cpu` tells how many seconds the process has been b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import polars as pl
 
+from drover.flow.families.interest import Interest
 from drover.flow.frames import Edge, Frame, edges, pack, unpack
 from drover.flow.operators import Clock, Runner, UnitState
 from drover.flow.schedule import Place, Schedule
@@ -63,6 +64,7 @@ class Task:
     place: Place
     clocks: Mapping[str, Clock]  # by operator
     parked: frozenset[str] = frozenset()  # operators that failed in an earlier batch and are not run again
+    interest: Interest | None = None  # of families, if there are any
 
 
 def run_place(
@@ -71,8 +73,9 @@ def run_place(
     runners: Callable[[Operator], Runner],
     states: Callable[[Operator], UnitState],
     cpu: Callable[[], float],
+    families: Callable[[Mapping[str, pl.DataFrame]], None] | None = None,
 ) -> Outcome:
-    """Run the operators of a place on its frames."""
+    """Run the operators of a place on its frames; `families` are run on the streams that are there then."""
     outcome = Outcome()
     arrived = []
     for frame in frames:
@@ -87,6 +90,8 @@ def run_place(
         else:
             made = _run_one(task, operator, streams, runners, states, cpu, outcome)
         streams |= made
+    if families is not None:
+        families(streams)
     return outcome
 
 
@@ -149,8 +154,20 @@ def _ship(task: Task, made: Mapping[str, pl.DataFrame], outcome: Outcome) -> lis
             outcome.results[stream] = rows
         # The serial numbers of one origin must differ per port only, so the node is origin enough.
         shipped += pack(rows, stream, task.schedule.routes[stream], task.place.node)
+        shipped += ship_to_families(rows, stream, task.schedule, task.interest, task.place.node)
     outcome.frames += shipped
     return shipped
+
+
+def ship_to_families(
+    rows: pl.DataFrame, stream: str, schedule: Schedule, interest: Interest | None, origin: int
+) -> Iterator[Frame]:
+    """Yield the frames of a stream for places where only families read it: what is of use to them."""
+    if interest is not None:
+        for place in schedule.wanted.get(stream, ()):
+            mine = interest.of(stream, place.node, rows)
+            if mine.height:
+                yield from pack(mine, stream, [place], origin)
 
 
 def _empty(network: Network, stream: str) -> pl.DataFrame:

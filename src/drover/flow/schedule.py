@@ -7,7 +7,7 @@ Rule 2: a stream goes once to each (node, hop) where somebody reads it, however 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from drover.network.model import Network
@@ -27,8 +27,7 @@ class Schedule:
     """What a plan means for one micro-batch.
 
     `runs` has the operators of each place in topological order; `routes` the places to which each stream is shipped
-    (the place where it is made, if an operator there reads it, is not among them); `keeps` the streams that leave the
-    network at the place where they are made.
+    (the place where it is made, if an operator there reads it, is not among them).
     """
 
     hops: int
@@ -36,6 +35,8 @@ class Schedule:
     runs: Mapping[Place, tuple[Operator, ...]]
     place_of: Mapping[str, Place]  # by operator
     routes: Mapping[str, tuple[Place, ...]]
+    herds: Mapping[Place, tuple[str, ...]] = field(default_factory=dict)  # families that run at each place
+    wanted: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)  # where only families read each stream
 
 
 def make_schedule(network: Network, plan: Plan) -> Schedule:
@@ -45,7 +46,7 @@ def make_schedule(network: Network, plan: Plan) -> Schedule:
     runs: dict[Place, tuple[Operator, ...]] = {}
     for operator in network.order:
         node = plan.node_of[unit_of(operator)]
-        hop = max((_arrival(made_at.get(stream), node) for stream in operator.inputs), default=0)
+        hop = max((arrival(made_at.get(stream), node) for stream in operator.inputs), default=0)
         place = Place(hop, node)
         place_of[operator.name] = place
         made_at |= dict.fromkeys(operator.outputs, place)
@@ -58,7 +59,7 @@ def make_schedule(network: Network, plan: Plan) -> Schedule:
     return Schedule(hops, plan.nodes, runs, place_of, routes)
 
 
-def _arrival(made_at: Place | None, node: int) -> int:
+def arrival(made_at: Place | None, node: int) -> int:
     """Return the hop in which a stream made there (None: a source) can be read on `node`."""
     if made_at is None:
         return 0

@@ -1,6 +1,6 @@
 """Constants out of expressions: a literal becomes a column of the same type, so that everything else stays as it was.
 
-Rule 1: only literals that are compared, listed by IN, computed with or given out are lifted; one whose value decides what an
+Rule 1: only literals that are compared, listed by IN, computed with or given out are lifted; one that decides what an
 expression is (a pattern, a position, an interval, NULL, TRUE) belongs to the shape.
 """
 

@@ -75,10 +75,13 @@ def outline_of(query: Query, network: Network, late: frozenset[str]) -> tuple[Ou
     prefix = _prefix(streams)
     lifter = Lifter(f"{prefix}c")
     renamed = {name: stream for stream, name in names.items()}
+    stem = "q"
+    while any(stream.startswith(stem) for stream in query.reads):
+        stem += "_"
     operators = []
     for index, operator in enumerate(examined.order):
         schemas = tuple(streams[stream] for stream in operator.inputs)
-        lifted = _named(_lifted(operator, schemas, lifter), f"q{index}")
+        lifted = _named(_lifted(operator, schemas, lifter), f"{stem}{index}")
         renamed |= zip(operator.outputs, lifted.outputs, strict=True)
         operators.append(reading(lifted, renamed))
     types = tuple(literal.type for literal in lifter.found)

@@ -21,6 +21,7 @@ from drover.network.schema import NAME, NAME_RULE, known
 KINDS: Final[Mapping[str, type[Operator]]] = {cls.kind: cls for cls in (Filter, Switch, Map, Union, Aggregate, Join)}
 MOST_OPERATORS: Final = 16  # of a query
 LONGEST_EXPRESSION: Final = 2_000  # characters; a network file may have longer ones
+RESULT: Final = "query"  # the first column of results
 IN_THE_FILE: Final = "Put it into the network file instead."
 
 
@@ -56,7 +57,12 @@ def examine_query(query: Query, network: Network) -> tuple[Fault, ...]:
         Source(name, network.streams[stream].columns, network.streams[stream].time) for stream, name in names.items()
     )
     operators = tuple(reading(operator, names) for operator in query.operators)
-    return examine(Parts("query", sources, operators, (query.output,))).faults
+    examined = examine(Parts("query", sources, operators, (query.output,)))
+    given = examined.streams.get(query.output)
+    if not examined.faults and given is not None and RESULT in {name.lower() for name in given.names}:
+        rule = f"results have the name of their query in a column {RESULT!r}"
+        return (Fault(("output",), repr(query.output), rule, "Rename that column in a map."),)
+    return examined.faults
 
 
 def query_network(query: Query, network: Network) -> Network:
