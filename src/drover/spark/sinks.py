@@ -1,9 +1,9 @@
 """Sinks: where the rows of an output go, batch by batch.
 
 Rule 1: a sink may be given a batch twice, with the same rows, after a crash: writing it twice must leave what writing
-it once does. Rule 2: the batch is computed once, whatever the number of sinks. Rule 3: results of submitted queries come
-as one table for all queries with the same columns, the name of the query in the first; a sink that keeps tables apart
-says how by `for_table`.
+it once does. Rule 2: the batch is computed once, whatever the number of sinks.
+Rule 3: results of submitted queries come as one table for all queries with the same columns, the name of the query in
+the first; a sink that keeps tables apart says how by `for_table`.
 """
 
 from __future__ import annotations

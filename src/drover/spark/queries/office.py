@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
+from drover.errors import DroverError
 from drover.flow.families.herded import Tally
 from drover.spark.queries.clerk import Clerk, Given, Receipt
 from drover.spark.queries.judging import Inspector
@@ -15,22 +16,30 @@ from drover.spark.queries.listing import listing
 from drover.spark.queries.standing import Standing
 from drover.spark.routes import Answer, Fields, Request
 
+if TYPE_CHECKING:  # it needs Spark, for which who asks a stopped run need not wait
+    from drover.spark.sinks import Sink
+
 MOST_TOLD: Final = 1_000  # refusals in one answer
 LARGEST: Final = 64 * 2**20  # bytes of queries in one request
 
 
 class Office:
-    """Serves those who have queries."""
+    """Serves those who have queries; `sink` is where results go."""
 
-    def __init__(self, clerk: Clerk, clock: Callable[[], float] = time.monotonic) -> None:
-        self.clerk, self.standing = clerk, Standing()
+    def __init__(self, clerk: Clerk, *, sink: Sink | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clerk, self.sink, self.standing = clerk, sink, Standing()
         self._inspector = Inspector(clerk, self.standing)
         self._clock, self._last = clock, clock()
         clerk.weight_of = self._weight_of
         self._weights: Mapping[str, float] = {}
 
     def submit(self, given: Iterable[Given], *, atomic: bool = False) -> Receipt:
-        """Take queries in."""
+        """Take queries in, if there is where their results can go."""
+        if self.sink is None:
+            raise DroverError(
+                "the run has no sink for results of queries, so it takes none. Start it with queries: in its run file, "
+                "or drover.run(..., queries=SINK)."
+            )
         self._weights = self.standing.weights()
         return self.clerk.submit(given, atomic=atomic)
 

@@ -70,7 +70,7 @@ class Part:
 
     network: Network
     office: Office
-    answers: Answers | None = None
+    _answers: Answers | None = None
 
     def begin(self, batch: int, schedule: Schedule, progress: Progress, *, again: bool) -> Share:
         """Return what queries are in a batch, written down before it begins."""
@@ -92,8 +92,10 @@ class Part:
 
     def deliver(self, result: Result, batch: int, spark: SparkSession) -> None:
         """Hand the results to the sink."""
-        if self.answers is not None:
-            self.answers.write(answers_of(result), batch, spark)
+        tables = answers_of(result)
+        if tables and self.office.sink is not None:
+            self._answers = self._answers or Answers(self.office.sink)
+            self._answers.write(tables, batch, spark)
 
     def settle(self, share: Share, batch: int, lag: float, result: Result) -> Mapping[str, Any]:  # Any: JSON
         """Take in what a committed batch measured, and return its figures."""
