@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,7 +15,9 @@ import drover
 from drover.network.model import Network
 from drover.network.queries import Query
 from drover.network.queries.notation import entry_of
+from drover.network.queries.query import reading
 from drover.network.queries.read import read_entry
+from drover.network.types import polars_type
 from drover.spark.handle import Handle
 from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows, expected_streams
@@ -43,7 +46,7 @@ def readings(number: int, rows: int = 120) -> Batch:
         "value": rng.integers(0, 100, rows).astype(float),
         "n": rng.integers(0, 10, rows),
     }
-    types = {"ts": pl.Datetime("us", "UTC"), "site": pl.String, "value": pl.Float64, "n": pl.Int64}
+    types = {name: polars_type(kind) for name, kind in meters().streams["readings"].types.items()}
     return {"readings": pl.DataFrame(frame, schema=types)}
 
 
@@ -51,6 +54,7 @@ def query(name: str, number: int, tenant: str = "acme") -> dict[str, Any]:
     """One of four shapes; its constants follow from the number."""
     site, least = f"s{number % SITES}", number % 97
     where = f"site = '{site}' and value >= {least}.0"
+    operators: dict[str, dict[str, Any]]
     match number % 4:
         case 0:
             operators = {
@@ -77,16 +81,6 @@ def parsed(given: Mapping[str, Any]) -> Query:
     return found
 
 
-def wait_for_live(handle: Handle, most: int = 3) -> int:
-    """Wait until nothing waits for its first batch; return in how many batches that was."""
-    first = handle.recentProgress[-1]["batch"] if handle.recentProgress else -1
-    while handle.queries().filter(state="waiting").height:
-        if handle.recentProgress and handle.recentProgress[-1]["batch"] - first > most:
-            break
-        handle.awaitTermination(1)
-    return int(handle.recentProgress[-1]["batch"]) - first
-
-
 def files_by_batch(handle: Handle, files: Iterable[Batch]) -> dict[int, Batch]:
     """The files with the numbers of the batches that they came in; one file per batch."""
     numbers = [one["batch"] for one in handle.recentProgress if one["rowsIn"]]
@@ -101,13 +95,7 @@ def expected(
     for index, given in enumerate(queries.values()):
         one = parsed(given)
         names = {operator.name: f"q{index}_{operator.name}" for operator in one.operators}
-        for operator in one.operators:
-            changed = {"name": names[operator.name], "input": names.get(operator.input, operator.input)}  # type: ignore[attr-defined] - all have one input here
-            operators.append(
-                type(operator)(
-                    **{field: changed.get(field, getattr(operator, field)) for field in operator.__dataclass_fields__}
-                )
-            )
+        operators += [reading(replace(operator, name=names[operator.name]), names) for operator in one.operators]
         outputs[given["name"]] = names[one.output]
     whole = Network(network.name, network.sources, tuple(operators), (*network.outputs, *outputs.values()))
     found = expected_streams(spark, whole, batches)

@@ -21,6 +21,7 @@ from drover.errors import DroverError
 from drover.flow.state.commits import latest
 from drover.flow.state.lock import Holder, hold
 from drover.flow.state.storage import local_path, open_root
+from drover.network.model import Network
 from drover.placement.plan import round_robin
 from drover.spark.changes import noted_network
 from drover.spark.controller import Controller
@@ -30,15 +31,20 @@ from drover.spark.queries.office import ERRANDS, told
 from drover.spark.routes import REQUESTS, Answer, Fields, Request
 
 
-def controller_of(checkpoint: str) -> Controller:
-    """Return the loop of a run as the run left it; it is not to be started."""
-    fs, path = open_root(checkpoint)
-    network = noted_network(fs, path)
+def _network_of(checkpoint: str) -> Network:
+    network = noted_network(*open_root(checkpoint))
     if network is None:
         raise DroverError(
             f"{checkpoint} is not the checkpoint of a run: there is no network in it. "
             "Name the folder that the run file, or drover.run, calls checkpoint."
         )
+    return network
+
+
+def controller_of(checkpoint: str) -> Controller:
+    """Return the loop of a run as the run left it; it is not to be started."""
+    fs, path = open_root(checkpoint)
+    network = _network_of(checkpoint)
     planner = Planner(checkpoint, round_robin(network, 1))
     done = latest(fs, path)
     entry = planner.recover(done)
@@ -60,14 +66,15 @@ def answer(checkpoint: str, name: str, given: Mapping[str, object]) -> Answer:
 
 
 def _tell(checkpoint: str, name: str, fields: Fields) -> Answer:
-    controller = controller_of(checkpoint)
     if name in REQUESTS:
-        return REQUESTS[name].answer(controller, fields)
+        return REQUESTS[name].answer(controller_of(checkpoint), fields)
+    _network_of(checkpoint)
     return told(queries.table(checkpoint, fields.get("tenant")))
 
 
 def _change(checkpoint: str, name: str, fields: Fields) -> Answer:
-    controller_of(checkpoint)  # refuses what is no checkpoint, before a lock is made in it
+    # What is no checkpoint is refused before a lock is made in it.
+    _network_of(checkpoint) if name in ERRANDS else controller_of(checkpoint)
     if name not in CHANGES:
         raise DroverError(WHEN_RUNNING[name])
     fs, path = open_root(checkpoint)
