@@ -15,10 +15,11 @@ import polars as pl
 from numpy.random import Generator
 from pyarrow.fs import FileSystem, LocalFileSystem
 
+from drover.flow.families.herded import Herded
 from drover.flow.frames import DRIVER, Frame, unpack
 from drover.flow.node import Failure
 from drover.flow.router import LATEST, route
-from drover.flow.schedule import Place, make_schedule
+from drover.flow.schedule import Place, Schedule, make_schedule
 from drover.flow.state.commits import Checkpoint, commit, latest
 from drover.flow.state.documents import Commit
 from drover.flow.state.retention import sweep
@@ -88,7 +89,7 @@ class StoredHarness:
         return Progress(self.checkpoint.notes.get("late", {}), self.checkpoint.notes.get("now", {}))
 
     def _compute(self, batch: Batch, plan: Plan) -> Computed:
-        schedule = make_schedule(self.network, plan)
+        schedule = self._schedule(plan)
         assignment = Assignment(
             self.checkpoint.batch + 1,
             pack_network(self.network, {}),
@@ -97,11 +98,13 @@ class StoredHarness:
             pickle.loads(pickle.dumps({unit: dict(parts) for unit, parts in self.checkpoint.version.units.items()})),
             str(self.root),
             rewritten=self._rewritten(),
+            herded=self._herded(),
         )
+        interest = self.workers[0].interest(assignment)
         frames = [
             frame
             for origin, rows in enumerate(self._partitions(batch))
-            for frame in route(self.network, schedule, rows, origin)
+            for frame in route(self.network, schedule, rows, origin, interest)
         ]
         reports = []
         for hop in range(schedule.hops):
@@ -121,6 +124,16 @@ class StoredHarness:
             if frame.port == LATEST:
                 seen |= {name: max(at, seen.get(name, at)) for name, at in pickle.loads(frame.payload).items()}
         return Computed(unpack(frame for frame in frames if frame.port != LATEST), seen, reports)
+
+    def _schedule(self, plan: Plan) -> Schedule:
+        return make_schedule(self.network, plan)
+
+    def _herded(self) -> Herded | None:
+        """No families, unless somebody adds them."""
+        return None
+
+    def _dropped(self) -> tuple[Key, ...]:
+        return ()
 
     def _rewritten(self) -> frozenset[Key]:
         """Some parts are written anew, as when they pin too many files."""
@@ -149,7 +162,9 @@ class StoredHarness:
         segments = tuple(segment for report in computed.reports for segment in report.segments)
         bounds = {key: bound for report in computed.reports for key, bound in report.bounds.items()}
         notes = {"late": dict(after.late), "now": dict(after.now)}
-        self.checkpoint = commit(self.fs, str(self.root), self.checkpoint, Commit(batch, segments, bounds, notes=notes))
+        self.checkpoint = commit(
+            self.fs, str(self.root), self.checkpoint, Commit(batch, segments, bounds, self._dropped(), notes)
+        )
         self.failures += [failure for report in computed.reports for failure in report.failures]
         if self._goes_wrong():
             sweep(self.fs, str(self.root), keep=2)

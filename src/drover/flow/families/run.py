@@ -64,7 +64,7 @@ class RunFamily:
             given = self._run_stretch(entries, crew, (first, last), states, ticks)
             if given.height:
                 found.append(crew.positions(given[self.shape.member].to_numpy()))
-                pieces.append(given.select(self.output))
+                pieces.append(given.select(list(self.output)))
         rows = pl.concat(pieces) if pieces else pl.DataFrame(schema=self.output)
         positions = np.concatenate(found) if found else np.zeros(0, np.int64)
         rows_in = sum((entry.pairs for entry in entries.values()), np.zeros(len(crew), np.int64))
