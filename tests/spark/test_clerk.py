@@ -18,7 +18,7 @@ from drover.flow.state.versions import Version
 from drover.spark.queries import stopped
 from drover.spark.queries.clerk import Begun, Clerk
 from drover.spark.queries.families import Families
-from drover.spark.queries.judging import EVERY, Inspector
+from drover.spark.queries.judging import EVERY, Inspector, topic_rates
 from drover.spark.queries.reopen import NOTES
 from drover.spark.queries.standing import Standing
 from tests.spark.queries import meters, parsed, query
@@ -215,3 +215,17 @@ def test_a_run_that_has_ended_takes_nothing(tmp_path: Path) -> None:
 def test_a_book_that_lacks_a_turn_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StateError, match="turn-000000000004"):
         opened(tmp_path, 5, {"turn": 4, "failed": {}})
+
+
+def test_the_herd_learns_the_rates_of_topics(tmp_path: Path) -> None:
+    clerk = opened(tmp_path)
+    clerk.submit(queries(2, 6, 22, 26))  # s2, s6, s2, s6
+    (family,) = begin(clerk, 0).families.by_id
+    standing = Standing()
+    zeros = {"rows_out": [0] * 4, "state_rows": [0] * 4, "state_bytes": [0] * 4, "busy": [0.0] * 4}
+    table = pl.DataFrame({"member": range(4), "rows_in": [8, 0, 8, 0], **zeros}).to_arrow()
+    standing.take(2.0, 0.3, [Tally(family, 0, 16, 0, 0, 0.0, table)])
+    found = topic_rates(clerk.families, standing.figures())
+    assert found == {("readings", "`site`", "s2"): 4.0, ("readings", "`site`", "s6"): 0.01}
+    Inspector(clerk, standing).look(0)
+    assert clerk.replication >= 1

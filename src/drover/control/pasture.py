@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -110,7 +111,7 @@ class Pasture:
         self._rebuild(saved, sizes, homeless)
         return self._again(saved, homeless)
 
-    def measure(self, rates: Mapping[Hashable, float]) -> None:
+    def measure(self, rates: Mapping[Any, float]) -> None:  # Any: topics
         """Take the measured rates of topics, in rows per second; those that are not named keep theirs."""
         changed = {self._topics[topic]: rate for topic, rate in rates.items() if topic in self._topics}
         for number, rate in changed.items():

@@ -27,7 +27,7 @@ from drover.network.model import Network
 from drover.network.queries import Query, Shapes
 from drover.network.queries.notation import Entry
 from drover.spark.queries.desk import Refusal, Taken, all_or_none, entries_for, judge
-from drover.spark.queries.families import Families, families_named, renewed, tables_of, topics_of
+from drover.spark.queries.families import Families, Topic, families_named, renewed, tables_of, topics_of
 from drover.spark.queries.names import Names
 from drover.spark.queries.reopen import Ready, reopen
 
@@ -150,7 +150,7 @@ class Clerk:
         with self._turn:
             self._failed = {**reasons, **self._failed}
 
-    def measure(self, rates: Mapping[object, float]) -> None:
+    def measure(self, rates: Mapping[Topic, float]) -> None:
         """Tell the herd how many rows per second topics have."""
         with self._herding:
             self._pasture.measure(rates)
