@@ -23,9 +23,11 @@ from drover.spark.caller import ask
 from drover.spark.handle import Handle
 from drover.spark.queries.clerk import Receipt
 from drover.spark.sinks import Files, Memory
+from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows
 from tests.spark.conftest import Worlds
 from tests.spark.queries import assert_answers, expected, files_by_batch, meters, query, readings
+from tests.spark.runs import World
 
 MANY = 10_000
 FILTER = {"kind": "filter", "input": "readings"}
@@ -56,24 +58,29 @@ def submit_all(handle: Handle, given: Given) -> Receipt:
     return receipt
 
 
-@pytest.mark.slow
-def test_ten_thousand_queries_come_and_go_under_load(spark: SparkSession, worlds: Worlds) -> None:
-    network = meters()
-    world = worlds(network)
-    files = [readings(number) for number in range(12)]
-    world.add(files[:1])
+def start_with_many(world: World, files: list[Batch], given: Given) -> tuple[Handle, int]:
+    """Start a run, hand in all queries at once, and return the batch that they are live in."""
     options: dict[str, Any] = {"queries": Memory(), "limits": {"few": {"queries": 1}}}
+    world.add(files[:1])
     handle = world.start(trigger={"processingTime": "0 seconds"}, **options)
     handle.processAllAvailable()
-    given = {f"q{number}": query(f"q{number}", number) for number in range(MANY)}
     before = handle.recentProgress[-1]["batch"]
-    assert len(submit_all(handle, given).accepted) == MANY + 1
-    world.add(files[1:4])
+    assert len(submit_all(handle, given).accepted) == len(given) + 1
+    world.add(files[1:])
     handle.processAllAvailable()
     live = handle.queries().filter(state="live")
-    assert live.height == MANY + 1
+    assert live.height == len(given) + 1
     (first,) = live["since"].unique().to_list()
     assert first <= before + 3
+    return handle, first
+
+
+@pytest.mark.slow
+def test_ten_thousand_queries_come_and_go_under_load(spark: SparkSession, worlds: Worlds) -> None:
+    world = worlds(meters())
+    files = [readings(number) for number in range(12)]
+    given = {f"q{number}": query(f"q{number}", number) for number in range(MANY)}
+    handle, first = start_with_many(world, files[:4], given)
     assert handle.queries("few")["query"].to_list() == ["few-1"]
 
     world.add(files[4:12])  # from here on there is always a file that waits
@@ -88,7 +95,6 @@ def test_ten_thousand_queries_come_and_go_under_load(spark: SparkSession, worlds
     told = handle.recentProgress
     ended = next(one["batch"] for one in told if one.get("queries", {}).get("live", 0) not in (0, MANY + 1))
     since = handle.queries().filter(pl.col("query").str.starts_with("r"))["since"].unique().to_list()
-    came = files_by_batch(handle, files)
     kept = {name: one for name, one in given.items() if name not in set(gone)}
     dropped = {name: given[name] for name in gone}
     for chosen, start, end in [
@@ -96,8 +102,8 @@ def test_ten_thousand_queries_come_and_go_under_load(spark: SparkSession, worlds
         (sampled(late, 60), since[0], 10**9),
         (sampled(dropped, 40, stateless=True), first, ended),
     ]:
-        seen = {number: rows for number, rows in came.items() if start <= number < end}
-        assert assert_answers(handle, expected(spark, network, chosen, seen)) > 100
+        seen = {number: rows for number, rows in files_by_batch(handle, files).items() if start <= number < end}
+        assert assert_answers(handle, expected(spark, world.network, chosen, seen)) > 100
     assert told[-1]["queries"]["failed"] == 0
     assert told[-1]["queries"]["live"] == MANY // 2 + 501
 
