@@ -65,8 +65,8 @@ def query(rule: int, site: str, least: float, shape: int = 0) -> dict[str, Any]:
     }
 
 
-def network() -> Network:
-    net = drover.Builder("readings")
+def network(name: str) -> Network:
+    net = drover.Builder(name.replace(" ", "-"))
     columns = {"ts": "timestamp", "site": "string", "value": "double"}
     net.source("readings", columns, time="ts").filter("impossible", "value < 0").output()
     return net.build()
@@ -133,7 +133,7 @@ def _computed() -> tuple[Any, Any]:
 def drover_side(feed: Feed, count: int, shapes: int = 1) -> QueriesSide:
     given = [query(rule, site, least, rule % shapes) for rule, site, least in rules(count).iter_rows()]
     name = f"drover {count}" + (f" of {shapes} shapes" if shapes > 1 else "")
-    return QueriesSide(name, feed, network(), {}, queries=given)
+    return QueriesSide(name, feed, network(name), {}, queries=given)
 
 
 def spark_side(feed: Feed, count: int, *, single: bool) -> SparkSide:
