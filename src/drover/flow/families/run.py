@@ -14,8 +14,10 @@ import polars as pl
 
 from drover.flow.families.crew import Crew, Ints
 from drover.flow.families.members import QUERY
+from drover.flow.families.share import find_shared, share
 from drover.flow.families.widen import PIECE, Entry, enter, stretches
 from drover.flow.operators import Clock, Runner, UnitState, Workshop, make_runner
+from drover.flow.operators.aggregate import RunAggregate
 from drover.flow.operators.stateless import Spend
 from drover.network.queries.shape import Shape, Step
 from drover.network.types import polars_type
@@ -33,13 +35,25 @@ class Ran:
 
 
 class RunFamily:
-    """The compiled form of a shape."""
+    """The compiled form of a shape; without `sharing`, all is computed row by row and member by member."""
 
-    def __init__(self, shape: Shape, spend: Spend) -> None:
+    def __init__(self, shape: Shape, spend: Spend, *, sharing: bool = True) -> None:
         self.shape = shape
         self.runners: list[Runner] = [
             make_runner(step.operator, Workshop(step.network, spend, step.late)) for step in shape.steps
         ]
+        self.shared = find_shared(shape, self.runners) if sharing else ()
+        self.filters = {one.filter for one in self.shared if one.filter is not None}
+        self.skipped = self.filters | {one.aggregate for one in self.shared}
+        self.nothing = {
+            one.aggregate: {
+                source.name: pl.DataFrame(
+                    schema={name: polars_type(kind) for name, kind in source.schema.types.items()}
+                )
+                for source in shape.steps[one.aggregate].network.sources
+            }
+            for one in self.shared
+        }
         self.output = {name: polars_type(kind) for name, kind in shape.schema.types.items()}
         self.reads = {
             read.stream: pl.DataFrame(schema={n: polars_type(kind) for n, kind in read.schema.types.items()})
@@ -52,14 +66,22 @@ class RunFamily:
         """Run all steps; `streams` has the rows of the batch, `states` and `clocks` are by step."""
         plain = {stream: streams.get(stream, empty) for stream, empty in self.reads.items()}
         entries: dict[tuple[int, int], Entry] = {}
+        rows_in = np.zeros(len(crew), np.int64)
         for number, step in enumerate(self.shape.steps):
             if step.plain:
                 plain |= self._run_plain(number, step, plain, states[number], clocks[number])
             for index, widens in enumerate(step.widens):
-                if widens:
+                if widens and number not in self.skipped:
                     entries[number, index] = enter(step, index, plain[step.inputs[index]], crew)
+                    rows_in += entries[number, index].pairs
+        pairs = rows_in.copy()
+        for one in self.shared:
+            runner, state, clock = self.runners[one.aggregate], states[one.aggregate], clocks[one.aggregate]
+            assert isinstance(runner, RunAggregate)
+            (stream,) = self.shape.steps[one.aggregate if one.filter is None else one.filter].inputs
+            rows_in += share(one, self.shape, runner, plain[stream], crew, state, clock)
         pieces, found = [], []
-        for first, last in stretches(list(entries.values()), len(crew), most):
+        for first, last in stretches(pairs, most):
             ticks = clocks if last == len(crew) else [replace(clock, now=None) for clock in clocks]
             given = self._run_stretch(entries, crew, (first, last), states, ticks)
             if given.height:
@@ -67,7 +89,6 @@ class RunFamily:
                 pieces.append(given.select(list(self.output)))
         rows = pl.concat(pieces) if pieces else pl.DataFrame(schema=self.output)
         positions = np.concatenate(found) if found else np.zeros(0, np.int64)
-        rows_in = sum((entry.pairs for entry in entries.values()), np.zeros(len(crew), np.int64))
         return Ran(rows, positions, rows_in)
 
     def _run_plain(
@@ -90,7 +111,10 @@ class RunFamily:
         """Return the rows of the output for a stretch of members."""
         wide: dict[str, pl.DataFrame] = {}
         for number, step in enumerate(self.shape.steps):
-            if step.plain:
+            if step.plain or number in self.filters:
+                continue
+            if number in self.skipped:
+                wide |= self.runners[number].run(self.nothing[number], states[number], clocks[number])
                 continue
             inputs = {}
             for index, source in enumerate(step.network.sources):

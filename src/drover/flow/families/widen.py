@@ -6,14 +6,14 @@ Rule 2: memory is bounded: members are taken in stretches that have about PIECE 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import polars as pl
 
-from drover.flow.families.crew import GROUP, Crew, Ints
+from drover.flow.families.crew import GROUP, Crew, Ints, Lookup
 from drover.network.expressions import to_polars
 from drover.network.queries.shape import Step
 
@@ -46,31 +46,36 @@ class Entry:
 
 def enter(step: Step, index: int, rows: pl.DataFrame, crew: Crew) -> Entry:
     """Return the rows of an input (number `index`) of a step that widens it."""
+    found, group, lookup = sought(step, rows, crew)
+    kept = found.select(name for name in step.network.sources[index].schema.names if name in found.columns)
+    if lookup is None:
+        everyone = np.zeros(len(crew), dtype=np.int64)
+        return Entry(kept, np.zeros(1, np.int64), np.array([kept.height]), everyone)
+    order = np.argsort(group, kind="stable")
+    size = np.bincount(group, minlength=lookup.groups)
+    return Entry(kept[order], np.cumsum(size) - size, size, lookup.group)
+
+
+def sought(step: Step, rows: pl.DataFrame, crew: Crew) -> tuple[pl.DataFrame, Ints, Lookup | None]:
+    """Return the rows that any member looks for, the group of each, and what members look for (None: everything)."""
     if step.common is not None:
         rows = rows.filter(to_polars(step.common))
-    columns = [column.name for column in step.network.sources[index].columns]
-    kept = [name for name in columns if name in rows.columns]
     if not step.keys:
-        everyone = np.zeros(len(crew), dtype=np.int64)
-        return Entry(rows.select(kept), np.zeros(1, np.int64), np.array([rows.height]), everyone)
+        return rows, np.zeros(rows.height, np.int64), None
     lookup = crew.lookup(step.keys)
     names = [f"k{i}" for i in range(len(step.keys))]
-    sought = rows.select(to_polars(key.expression).alias(name) for name, key in zip(names, step.keys, strict=True))
-    group = sought.join(lookup.values, on=names, how="left", maintain_order="left")[GROUP].fill_null(-1).to_numpy()
-    order = np.argsort(group, kind="stable")
-    order = order[np.searchsorted(group[order], 0) :]  # those that nobody looks for come first
-    size = np.bincount(group[order], minlength=lookup.groups)
-    return Entry(rows.select(kept)[order], np.cumsum(size) - size, size, lookup.group)
+    values = rows.select(to_polars(key.expression).alias(name) for name, key in zip(names, step.keys, strict=True))
+    group = values.join(lookup.values, on=names, how="left", maintain_order="left")[GROUP]
+    if group.null_count():
+        rows, group = rows.filter(group.is_not_null()), group.drop_nulls()
+    return rows, group.to_numpy(), lookup
 
 
-def stretches(entries: Sequence[Entry], members: int, most: int = PIECE) -> Iterator[tuple[int, int]]:
-    """Yield positions from where to where to take members at a time; at least once, also if there is nothing to do."""
-    pairs = np.zeros(members, dtype=np.int64)
-    for entry in entries:
-        pairs += entry.pairs
+def stretches(pairs: Ints, most: int = PIECE) -> Iterator[tuple[int, int]]:
+    """Yield positions from where to where to take members at a time, given how many pairs each makes."""
     ends = np.cumsum(pairs)
     first = 0
-    while first < members:
+    while first < len(pairs):
         before = ends[first - 1] if first else 0
         last = max(int(np.searchsorted(ends, before + most, side="right")), first + 1)
         yield first, last

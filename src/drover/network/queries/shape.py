@@ -8,6 +8,7 @@ are. They read rows that carry besides their own columns that of the member (whi
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -106,22 +107,16 @@ class Shape:
 def make_shape(outline: Outline) -> Shape:
     """Return the shape of an outline."""
     streams = _streams(outline)
-    schemas = [tuple(streams[stream] for stream in operator.inputs) for operator in outline.operators]
-    looks = [looks_at(one, found, outline) for one, found in zip(outline.operators, schemas, strict=True)]
-    taken = _taken(outline, streams, looks)
+    looks = [
+        looks_at(operator, tuple(streams[stream] for stream in operator.inputs), outline)
+        for operator in outline.operators
+    ]
+    needed = _needed(outline, streams, looks)
     plain = _plain(outline, looks)
     late = {read.stream for read in outline.reads if read.late}
     steps = []
-    for operator, found, columns in zip(outline.operators, schemas, taken, strict=True):
-        inputs = tuple(
-            Schema(tuple(one for one in schema.columns if one.name in wanted) or schema.columns[:1])
-            for schema, wanted in zip(found, columns, strict=True)
-        )
-        timed = tuple(
-            replace(schema, time=whole.time if whole.time in schema.names else None)
-            for schema, whole in zip(inputs, found, strict=True)
-        )
-        steps.append(_step(operator, timed, outline, plain, late))
+    for operator in outline.operators:
+        steps.append(_step(operator, streams, needed, outline, plain, late))
         if not operator.holds_state and any(stream in late for stream in operator.inputs):
             late.update(operator.outputs)
     return Shape(outline.digest, outline, tuple(steps), streams[outline.output])
@@ -144,18 +139,15 @@ def _streams(outline: Outline) -> dict[str, Schema]:
     return streams
 
 
-def _taken(outline: Outline, streams: dict[str, Schema], looks: list[Looks]) -> list[tuple[frozenset[str], ...]]:
-    """Return, for each operator, which columns of its inputs it needs."""
+def _needed(outline: Outline, streams: Mapping[str, Schema], looks: list[Looks]) -> dict[str, frozenset[str]]:
+    """Return which columns of each stream anybody needs."""
     needed = dict.fromkeys(streams, frozenset[str]())
     needed[outline.output] = frozenset(streams[outline.output].names)
-    found = []
     for operator, look in zip(reversed(outline.operators), reversed(looks), strict=True):
         schemas = tuple(streams[stream] for stream in operator.inputs)
-        columns = taken_in(operator, look, schemas, needed)
-        for stream, wanted in zip(operator.inputs, columns, strict=True):
+        for stream, wanted in zip(operator.inputs, taken_in(operator, look, schemas, needed), strict=True):
             needed[stream] |= wanted
-        found.append(columns)
-    return found[::-1]
+    return needed
 
 
 def _plain(outline: Outline, looks: list[Looks]) -> set[str]:
@@ -168,27 +160,42 @@ def _plain(outline: Outline, looks: list[Looks]) -> set[str]:
     return plain
 
 
-def _step(operator: Operator, inputs: tuple[Schema, ...], outline: Outline, plain: set[str], late: set[str]) -> Step:
+def _step(
+    operator: Operator,
+    streams: Mapping[str, Schema],
+    needed: Mapping[str, frozenset[str]],
+    outline: Outline,
+    plain: set[str],
+    late: set[str],
+) -> Step:
     is_plain = all(stream in plain for stream in operator.outputs)
     widens = tuple(stream in plain and not is_plain for stream in operator.inputs)
-    names = [f"in{index}" for index in range(len(inputs))]
+    schemas = tuple(streams[stream] for stream in operator.inputs)
+    names = [f"in{index}" for index in range(len(schemas))]
     here = _reading_in_order(operator, names)
     common: Expression | None = None
     keys: tuple[Key, ...] = ()
     rest = True
     if isinstance(here, Filter) and widens[0]:
-        here, common, keys, rest = _split(here, inputs[0], outline)
-    constants = looks_at(here, inputs, outline).constants
+        here, common, keys, rest = _split(here, schemas[0], outline)
+    look = looks_at(here, schemas, outline)
+    inputs = tuple(map(_pruned, schemas, taken_in(here, look, schemas, needed)))
     if not is_plain:
         here = _with_member(here, outline.member)
         member = Field(outline.member, BIGINT)
-        lifted = tuple(Field(f"{outline.constant}{index}", outline.types[index]) for index in constants)
+        lifted = tuple(Field(f"{outline.constant}{index}", outline.types[index]) for index in look.constants)
         extra = [(member, *lifted), *((member,) for _ in inputs[1:])]
         inputs = tuple(Schema((*one.columns, *more), one.time) for one, more in zip(inputs, extra, strict=True))
     sources = tuple(Source(name, one.columns, one.time) for name, one in zip(names, inputs, strict=True))
     network = Network("step", sources, (here,), here.outputs)
     may_be_late = frozenset(name for name, stream in zip(names, operator.inputs, strict=True) if stream in late)
-    return Step(here, network, operator.inputs, constants, is_plain, widens, may_be_late, common, keys, rest)
+    return Step(here, network, operator.inputs, look.constants, is_plain, widens, may_be_late, common, keys, rest)
+
+
+def _pruned(schema: Schema, wanted: frozenset[str]) -> Schema:
+    """Return the columns that are wanted, at least one; event time goes on if its column does."""
+    columns = tuple(one for one in schema.columns if one.name in wanted) or schema.columns[:1]
+    return Schema(columns, schema.time if any(one.name == schema.time for one in columns) else None)
 
 
 def _reading_in_order(operator: Operator, names: list[str]) -> Operator:
