@@ -11,6 +11,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +21,17 @@ import pytest
 from pyspark.sql import SparkSession
 
 from drover.cli import main
+from drover.errors import DroverError
 from drover.spark.caller import ask
 from drover.spark.handle import Handle
+from drover.spark.queries import clerk
 from drover.spark.queries.clerk import Receipt
 from drover.spark.sinks import Files, Memory
 from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows
 from tests.spark.conftest import Worlds
-from tests.spark.queries import assert_answers, expected, files_by_batch, meters, query, readings
+from tests.spark.crashes import POINTS, CrashError, Once, Point, dying, often_tidying, raise_crash
+from tests.spark.queries import START, assert_answers, expected, files_by_batch, meters, query, readings
 from tests.spark.runs import World
 
 MANY = 10_000
@@ -169,3 +174,74 @@ def test_what_was_accepted_outlives_a_kill(
     assert len(written) == 3  # rows as they are, distances, and counts with means
     rows = pl.concat(written, how="diagonal").filter(query="q2").drop("query")
     assert_same_rows(rows.select(wanted["q2"].columns), wanted["q2"])
+
+
+# Where a run with queries dies: each call of it is a crash, and the run is started again.
+DEATHS = {
+    "after a wish is written": (Point(clerk, "write_wish", after=True), (1,)),
+    "before a turn is written": (Point(clerk, "write_turn", after=False), (1, 2)),
+    "after a turn is written": (Point(clerk, "write_turn", after=True), (1, 2)),
+    "after the sinks": (POINTS["after the sinks"], (2, 3)),
+    "after the commit": (POINTS["after the commit"], (2, 4)),
+    "in the middle of a sweep": (POINTS["in the middle of a sweep"], (2,)),
+}
+
+
+@dataclass(slots=True)
+class Tables:
+    """A sink that keeps tables apart, and refuses other rows for a batch it has been given before."""
+
+    tables: dict[str, Once] = field(default_factory=dict)
+
+    def for_table(self, name: str) -> Once:
+        return self.tables.setdefault(name, Once())
+
+    def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
+        self.for_table("").write(rows, batch, spark)
+
+    def rows(self, name: str, like: pl.DataFrame) -> pl.DataFrame:
+        found = [table.rows().filter(query=name).drop("query") for table in self.tables.values()]
+        return pl.concat([like.clear(), *(rows for rows in found if rows.height)])
+
+
+def run_until_done(world: World, files: list[Batch], wanted: list[Given], **options: Any) -> Handle:
+    """Start again after every crash, hand in what is wanted then, and return the run that came to its end."""
+    for queries in wanted:
+        handle = world.start(trigger={"processingTime": "0 seconds"}, **options)
+        try:
+            handle.submit(queries.values())  # those that are there already are refused
+            if not world.files:
+                world.add(files)
+            handle.processAllAvailable()
+        except (CrashError, DroverError) as error:
+            if "here" not in str(error):
+                raise
+        else:
+            return handle
+        finally:
+            handle.stop()
+    raise AssertionError("it never came to its end")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("death", DEATHS)
+def test_a_run_with_queries_that_dies_loses_and_doubles_nothing(
+    spark: SparkSession, worlds: Worlds, death: str
+) -> None:
+    point, calls = DEATHS[death]
+    world, files = worlds(meters()), [readings(number) for number in range(6)]
+    given = {f"q{number}": query(f"q{number}", number) for number in range(24)}
+    more = given | {f"r{number}": query(f"r{number}", number) for number in range(8)}
+    hot, sink = Once(), Tables()
+    with often_tidying(), dying(point, calls, raise_crash) as made:
+        handle = run_until_done(world, files, [given, more, more], sinks={"hot": hot}, queries=sink)
+    assert len([call for call in made if call in calls]) == len(calls)
+    since = dict(handle.queries().filter(state="live").select("query", "since").iter_rows())
+    assert since.keys() == more.keys()
+    came = {number: files[(rows["ts"][0] - START) // timedelta(seconds=2)] for number, rows in hot.batches.items()}
+    assert len(came) == len(files)
+    for first in sorted({*since.values()}):
+        chosen = {name: one for name, one in more.items() if since[name] == first}
+        seen = {number: batch for number, batch in came.items() if number >= first}
+        for name, wanted in expected(spark, world.network, chosen, seen).items():
+            assert_same_rows(sink.rows(name, wanted), wanted)
