@@ -16,7 +16,7 @@ from drover.network.expressions.tree import Value
 from drover.network.model import Network
 from drover.network.operators import Aggregate, Filter, Join, Map, Named, Operator, Pair, Switch, Synthetic
 from drover.network.parts import Source
-from drover.network.queries import MOST_OPERATORS, Query, Shapes, examine_query, shape_of
+from drover.network.queries import MOST_OPERATORS, Query, Shapes, Topic, examine_query, shape_of
 from drover.network.schema import Column
 from drover.network.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, TINYINT
 from tests.flow.families.queries import random_network, random_query, varied
@@ -139,7 +139,8 @@ def test_what_rows_can_be_looked_up_by(where: str, keys: list[str]) -> None:
 def test_branches_of_a_switch_can_be_read() -> None:
     shape = shape_of(filtering("source = 'a'", stream="s.hot"), NETWORK).shape
     assert shape.reads == ("s.hot",)
-    assert shape.key_of("s.hot") is not None
+    assert shape.topics(("a",)) == (Topic("s.hot", "`source`", "a"),)
+    assert shape_of(filtering("x > 1"), NETWORK).shape.topics((1.0,)) == (Topic("events"),)
 
 
 def window(name: str, stream: str, **more: object) -> Operator:
