@@ -61,6 +61,7 @@ class StoredHarness:
     results: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     attempts: int = 0
+    sent: list[Frame] = field(default_factory=list)  # by the router, in the last batch, to nodes
 
     @property
     def fs(self) -> FileSystem:
@@ -106,6 +107,7 @@ class StoredHarness:
             for origin, rows in enumerate(self._partitions(batch))
             for frame in route(self.network, schedule, rows, origin, interest)
         ]
+        self.sent = [frame for frame in frames if frame.hop != DRIVER]
         reports = []
         for hop in range(schedule.hops):
             sent: list[Frame] = []

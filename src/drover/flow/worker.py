@@ -115,7 +115,7 @@ class Memory:
         Spark's worker collects garbage after every task. With all modules imported that takes 25 ms, and the next task
         waits for it.
         """
-        size = len(self.networks) + len(self.runners)
+        size = len(self.networks) + len(self.runners) + self.keeper.compiled
         if size != self._settled:
             self._settled = size
             gc.unfreeze()
@@ -157,7 +157,10 @@ class Memory:
 
     def interest(self, assignment: Assignment) -> Interest | None:
         """Return which rows are of use to families; None if there are none."""
-        return None if assignment.herded is None else self.keeper.interest(assignment.root, assignment.herded)
+        if assignment.herded is None:
+            return None
+        self.begin(assignment)  # a worker that only routes forgets, too
+        return self.keeper.interest(assignment.root, assignment.herded)
 
 
 def load_state(root: str, operator: str, saved: Saved) -> UnitState:

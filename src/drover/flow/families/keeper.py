@@ -28,10 +28,13 @@ class Keeper:
     def __init__(self, spend: Spend) -> None:
         self.spend = spend
         self.turn = 0
+        self._compiled = 0
         self._kept: dict[Hashable, tuple[int, Any]] = {}  # Any: what the key says; when it was last asked for
 
-    def __len__(self) -> int:
-        return len(self._kept)
+    @property
+    def compiled(self) -> int:
+        """How many families have been compiled so far."""
+        return self._compiled
 
     def forget(self, before: int) -> None:
         """Forget what nobody has asked for since that turn."""
@@ -40,7 +43,11 @@ class Keeper:
 
     def family(self, herded: Herded, family: str) -> RunFamily:
         """Return the compiled form of a family's shape."""
-        return self._keep(("family", family), lambda: RunFamily(pickle.loads(herded.shapes[family]), self.spend))
+        return self._keep(("family", family), lambda: self._compile(herded.shapes[family]))
+
+    def _compile(self, shape: bytes) -> RunFamily:
+        self._compiled += 1
+        return RunFamily(pickle.loads(shape), self.spend)
 
     def crew(self, root: str, herded: Herded, family: str, node: int) -> Crew:
         """Return the members of a family on a node."""

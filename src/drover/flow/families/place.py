@@ -17,6 +17,7 @@ from drover.flow.families.keeper import Keeper
 from drover.flow.families.members import MEMBER
 from drover.flow.families.moves import dismiss, rows_of, unit_name, welcome
 from drover.flow.families.run import Ran, RunFamily, Streams, with_names
+from drover.flow.families.widen import Memo
 from drover.flow.operators import Clock, UnitState
 from drover.flow.state.segments import Key
 
@@ -47,6 +48,7 @@ class HerdRun:
         self.tallies: list[Tally] = []
         self.parked: list[Parked] = []
         self._results: dict[str, list[pl.DataFrame]] = {}
+        self._memo: Memo = {}
 
     def results(self) -> dict[str, pl.DataFrame]:
         """Return the rows that go to the driver, by port."""
@@ -87,7 +89,7 @@ class HerdRun:
         """Run a family, without the members that fail; return those who have run, and what they gave."""
         self._prepare(runner, crew, states, sources)
         try:
-            return crew, runner.run(streams, crew, states, clocks)
+            return crew, runner.run(streams, crew, states, clocks, self._memo)
         except pl.exceptions.PolarsError:
             for state in states:
                 state.restore()

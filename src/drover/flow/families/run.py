@@ -15,7 +15,7 @@ import polars as pl
 from drover.flow.families.crew import Crew, Ints
 from drover.flow.families.members import QUERY
 from drover.flow.families.share import find_shared, share
-from drover.flow.families.widen import PIECE, Entry, enter, stretches
+from drover.flow.families.widen import PIECE, Entry, Memo, enter, stretches
 from drover.flow.operators import Clock, Runner, UnitState, Workshop, make_runner
 from drover.flow.operators.aggregate import RunAggregate
 from drover.flow.operators.stateless import Spend
@@ -61,9 +61,19 @@ class RunFamily:
         }
 
     def run(
-        self, streams: Streams, crew: Crew, states: Sequence[UnitState], clocks: Sequence[Clock], most: int = PIECE
+        self,
+        streams: Streams,
+        crew: Crew,
+        states: Sequence[UnitState],
+        clocks: Sequence[Clock],
+        memo: Memo | None = None,
+        most: int = PIECE,
     ) -> Ran:
-        """Run all steps; `streams` has the rows of the batch, `states` and `clocks` are by step."""
+        """Run all steps; `streams` has the rows of the batch, `states` and `clocks` are by step.
+
+        Families that are given the same `memo` share what they have in common about the same rows.
+        """
+        memo = {} if memo is None else memo
         plain = {stream: streams.get(stream, empty) for stream, empty in self.reads.items()}
         entries: dict[tuple[int, int], Entry] = {}
         rows_in = np.zeros(len(crew), np.int64)
@@ -72,14 +82,14 @@ class RunFamily:
                 plain |= self._run_plain(number, step, plain, states[number], clocks[number])
             for index, widens in enumerate(step.widens):
                 if widens and number not in self.skipped:
-                    entries[number, index] = enter(step, index, plain[step.inputs[index]], crew)
+                    entries[number, index] = enter(step, index, plain[step.inputs[index]], crew, memo)
                     rows_in += entries[number, index].pairs
         pairs = rows_in.copy()
         for one in self.shared:
             runner, state, clock = self.runners[one.aggregate], states[one.aggregate], clocks[one.aggregate]
             assert isinstance(runner, RunAggregate)
             (stream,) = self.shape.steps[one.aggregate if one.filter is None else one.filter].inputs
-            rows_in += share(one, self.shape, runner, plain[stream], crew, state, clock)
+            rows_in += share(one, runner, plain[stream], crew, state, clock, memo)
         pieces, found = [], []
         for first, last in stretches(pairs, most):
             ticks = clocks if last == len(crew) else [replace(clock, now=None) for clock in clocks]

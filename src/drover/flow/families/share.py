@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from drover.flow.families.crew import Crew, Ints
-from drover.flow.families.widen import PIECE, sought, stretches
+from drover.flow.families.widen import PIECE, Memo, sought, stretches
 from drover.flow.operators import Clock, Runner, UnitState
 from drover.flow.operators.aggregate import PANE, RunAggregate
 from drover.network.expressions import Call, Column, Expression, parse, to_polars
@@ -95,11 +95,18 @@ def _bound(step: Step, shape: Shape) -> Bound | None:
 
 
 def share(
-    shared: Shared, shape: Shape, runner: RunAggregate, rows: pl.DataFrame, crew: Crew, state: UnitState, clock: Clock
+    shared: Shared,
+    runner: RunAggregate,
+    rows: pl.DataFrame,
+    crew: Crew,
+    state: UnitState,
+    clock: Clock,
+    memo: Memo | None = None,
 ) -> Ints:
     """Take the rows of a batch into the panes of all members; return how many came in for each, (n,)."""
+    shape = crew.shape
     step = shape.steps[shared.aggregate if shared.filter is None else shared.filter]
-    found, group, lookup = sought(step, rows, crew)
+    found, group, lookup = sought(step, rows, crew, memo)
     group_of = np.zeros(len(crew), np.int64) if lookup is None else lookup.group
     groups = 1 if lookup is None else lookup.groups
     rows_in = np.bincount(group, minlength=groups)[group_of]

@@ -7,7 +7,7 @@ is a shape (`shape.py`); `Shapes` (`shapes.py`) is the door: it checks a query a
 from __future__ import annotations
 
 from drover.network.queries.query import KINDS, LONGEST_EXPRESSION, MOST_OPERATORS, Query, examine_query, query_network
-from drover.network.queries.shape import Key, Shape, Step
+from drover.network.queries.shape import Key, Shape, Step, Topic
 from drover.network.queries.shapes import Shaped, Shapes, shape_of
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Shaped",
     "Shapes",
     "Step",
+    "Topic",
     "examine_query",
     "query_network",
     "shape_of",

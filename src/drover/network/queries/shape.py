@@ -8,11 +8,12 @@ are. They read rows that carry besides their own columns that of the member (whi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from drover.network.expressions import Call, Column, Expression, parse
+from drover.network.expressions.tree import Value
 from drover.network.model import Network
 from drover.network.operators import Aggregate, Filter, Join, Map, Named, Operator, Pair, Switch, Union
 from drover.network.parts import Source
@@ -34,6 +35,15 @@ class Key:
     column: str  # the expression over the rows of the stream, as SQL; mostly a column
     expression: Expression
     constant: int  # its number among the constants of the shape
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """Rows of a stream with a value in a column; without a column, all of them. To herding, this is a source."""
+
+    stream: str
+    column: str | None = None
+    value: Value = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +112,14 @@ class Shape:
         readers = [step for step in self.steps if stream in step.inputs]
         found = {step.keys[0] if step.keys else None for step in readers}
         return found.pop() if len(found) == 1 else None
+
+    def topics(self, constants: Sequence[Value]) -> tuple[Topic, ...]:
+        """Return what a query with these constants has to receive, one topic per stream that it reads."""
+        found = []
+        for stream in self.reads:
+            key = self.key_of(stream)
+            found.append(Topic(stream) if key is None else Topic(stream, key.column, constants[key.constant]))
+        return tuple(found)
 
 
 def make_shape(outline: Outline) -> Shape:
