@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from drover.cli import main
 from drover.control.tenants import limits_of
+from drover.flow.families.herded import Tally
 from drover.flow.state.commits import Checkpoint
 from drover.spark.caller import ask
 from drover.spark.queries.clerk import Clerk
@@ -119,3 +121,21 @@ def test_a_run_without_a_sink_for_queries_takes_none(tmp_path: Path) -> None:
         status, answer = handed_in(made, GOOD)
     assert status == 409
     assert "has no sink for results of queries" in answer["error"]
+
+
+def test_what_queries_take_is_listed_parked_ones_first(pen: Pen, capsys: pytest.CaptureFixture[str]) -> None:
+    assert pen.office is not None
+    office, names = pen.office, [f"q{number}" for number in range(30)]
+    office.submit([{**GOOD, "name": name} for name in names])
+    (family,) = office.clerk.begin(0, 2, again=False).families.by_id
+    rows = {"member": range(30), "rows_in": [20] * 30, "rows_out": [10] * 30, "state_rows": [0] * 30}
+    table = pl.DataFrame({**rows, "state_bytes": [4096] * 30, "busy": [0.001 * n for n in range(30)]}).to_arrow()
+    office.standing.take(2.0, 0.25, [Tally(family, 0, 600, 300, 0, 0.4, table)])
+    office.clerk.park({3: "it divides"})
+    office.clerk.begin(1, 2, again=False)
+    assert main(["queries", pen.path]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "running: 30 queries: 29 live, 1 parked; results are at most 0.25 s behind"
+    assert lines[3].split() == ["q3", "acme", "parked", "0", "-", "-", "-", "-", "it", "divides"]
+    assert lines[4].split() == ["q29", "acme", "live", "0", "10.0", "5.00", "14.500", "4,096"]
+    assert lines[-1] == "... and 10 more; --json has them all"

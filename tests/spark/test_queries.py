@@ -55,7 +55,9 @@ def sampled(given: Given, count: int, *, stateless: bool = False) -> Given:
 
 def submit_all(handle: Handle, given: Given) -> Receipt:
     bad = [{"name": name, "operators": {"f": operator}} for name, (operator, _) in BAD.items()]
-    receipt = handle.submit([*given.values(), *bad, query("few-1", 2, "few"), query("few-2", 2, "few")])
+    receipt = handle.submit(
+        [*given.values(), *bad, query("few-1", 2, "few"), query("few-2", 2, "few"), query("greedy-1", 3, "greedy")]
+    )
     told = {one.name: one.faults[0].text for one in receipt.refused}
     assert list(told) == [*BAD, "few-2"]
     assert all(said in told[name] for name, (_, said) in BAD.items())
@@ -65,16 +67,16 @@ def submit_all(handle: Handle, given: Given) -> Receipt:
 
 def start_with_many(world: World, files: list[Batch], given: Given) -> tuple[Handle, int]:
     """Start a run, hand in all queries at once, and return the batch that they are live in."""
-    options: dict[str, Any] = {"queries": Memory(), "limits": {"few": {"queries": 1}}}
+    options: dict[str, Any] = {"queries": Memory(), "limits": {"few": {"queries": 1}, "greedy": {"busy": 0}}}
     world.add(files[:1])
     handle = world.start(trigger={"processingTime": "0 seconds"}, **options)
     handle.processAllAvailable()
     before = handle.recentProgress[-1]["batch"]
-    assert len(submit_all(handle, given).accepted) == len(given) + 1
+    assert len(submit_all(handle, given).accepted) == len(given) + 2
     world.add(files[1:])
     handle.processAllAvailable()
     live = handle.queries().filter(state="live")
-    assert live.height == len(given) + 1
+    assert live.height == len(given) + 2
     (first,) = live["since"].unique().to_list()
     assert first <= before + 3
     return handle, first
@@ -98,7 +100,7 @@ def test_ten_thousand_queries_come_and_go_under_load(spark: SparkSession, worlds
     assert set(handle.queries()["node"]) == {0, 1, 2}
 
     told = handle.recentProgress
-    ended = next(one["batch"] for one in told if one.get("queries", {}).get("live", 0) not in (0, MANY + 1))
+    ended = next(one["batch"] for one in told if one.get("queries", {}).get("live", 0) not in (0, MANY + 2))
     since = handle.queries().filter(pl.col("query").str.starts_with("r"))["since"].unique().to_list()
     kept = {name: one for name, one in given.items() if name not in set(gone)}
     dropped = {name: given[name] for name in gone}
@@ -110,6 +112,8 @@ def test_ten_thousand_queries_come_and_go_under_load(spark: SparkSession, worlds
         seen = {number: rows for number, rows in files_by_batch(handle, files).items() if start <= number < end}
         assert assert_answers(handle, expected(spark, world.network, chosen, seen)) > 100
     assert told[-1]["queries"]["failed"] == 0
+    assert told[-1]["queries"]["parked"] == 1
+    assert "tenant greedy is over its limit" in handle.queries("greedy")["parked"][0]
     assert told[-1]["queries"]["live"] == MANY // 2 + 501
 
 

@@ -171,7 +171,7 @@ def _row(row: Json) -> list[str]:
         return "-" if row[name] is None else format(row[name] * scale, form)
 
     return [
-        visible(row["query"]), visible(row["tenant"]), row["state"], figure("node", "d"), figure("rows_in", ",.1f"),
-        figure("rows_out", ",.2f"), figure("busy", ",.3f", PER_MILLE), figure("state_bytes", ",d"),
+        visible(row["query"]), visible(row["tenant"]), row["state"], figure("node", ".0f"), figure("rows_in", ",.1f"),
+        figure("rows_out", ",.2f"), figure("busy", ",.3f", PER_MILLE), figure("state_bytes", ",.0f"),
         visible(row["parked"] or ""),
     ]  # fmt: skip
