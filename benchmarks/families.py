@@ -12,7 +12,7 @@ import os
 import pickle
 import tempfile
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -48,13 +48,18 @@ class Stages:
     """CPU seconds by stage."""
 
     def __init__(self) -> None:
-        self.seconds: Counter[str] = Counter()
+        self.seconds: defaultdict[str, float] = defaultdict(float)
 
     @contextmanager
     def __call__(self, stage: str) -> Iterator[None]:
         started = time.process_time()
         yield
         self.seconds[stage] += time.process_time() - started
+
+    def forget(self) -> None:
+        """Forget all but the setup: what was measured so far was to warm up."""
+        for stage in [stage for stage in self.seconds if not stage.startswith("setup")]:
+            del self.seconds[stage]
 
 
 def network() -> Network:
@@ -116,7 +121,7 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
     for number in range(options.batches):
         frame = rows(number, options.rows, options.sources, rng)
         if number == options.warm:
-            stages.seconds = Counter({k: v for k, v in stages.seconds.items() if k.startswith("setup")})
+            stages.forget()
         started = time.perf_counter()
         with stages("assignment"):
             herded = make_herded(net, progress, shapes, rolls, tallies=not options.no_tallies)
