@@ -12,7 +12,7 @@ import os
 import pickle
 import tempfile
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -48,13 +48,18 @@ class Stages:
     """CPU seconds by stage."""
 
     def __init__(self) -> None:
-        self.seconds: Counter[str] = Counter()
+        self.seconds: defaultdict[str, float] = defaultdict(float)
 
     @contextmanager
     def __call__(self, stage: str) -> Iterator[None]:
         started = time.process_time()
         yield
         self.seconds[stage] += time.process_time() - started
+
+    def forget(self) -> None:
+        """Forget all but the setup: what was measured so far was to warm up."""
+        for stage in [stage for stage in self.seconds if not stage.startswith("setup")]:
+            del self.seconds[stage]
 
 
 def network() -> Network:
@@ -63,13 +68,13 @@ def network() -> Network:
     return Network("readings", (Source("readings", columns, "time", SECOND),), (), ("readings",))
 
 
-def query(number: int, sources: int, shapes: int, advance: int, rng: np.random.Generator) -> Query:
+def query(number: int, options: argparse.Namespace, rng: np.random.Generator) -> Query:
     """Return a query; of several shapes, each has a window of its own length."""
-    size = (10 + 2 * (number % shapes)) * SECOND
-    where = f"source = 's{number % sources}' AND value > {rng.integers(0, 1000) / 10:.1f}"
-    compute = (Named("n", "count(*)"), Named("mean", "avg(value)"))
+    size = (10 + 2 * (number % options.shapes)) * SECOND
+    where = f"source = 's{number % options.sources}' AND value > {rng.integers(0, 1000) / 10:.1f}"
+    compute = (Named("n", "count(*)"), Named("mean", "stddev(value)" if options.deviation else "avg(value)"))
     keep = Filter(name="above", input="readings", where=where)
-    step = size if advance == 0 else advance * SECOND
+    step = options.advance * SECOND or size
     window = Aggregate(name="seen", input="above", size=size, advance=step, compute=compute)
     return Query(f"q{number}", "bench", (keep, window), "seen")
 
@@ -92,7 +97,7 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
     rng = np.random.default_rng(options.seed)
     stages, root = Stages(), tempfile.mkdtemp()
     net, fs = network(), LocalFileSystem()
-    given = [query(i, options.sources, options.shapes, options.advance, rng) for i in range(options.members)]
+    given = [query(i, options, rng) for i in range(options.members)]
     finder = Shapes(net)
     with stages("setup: shapes"):
         shaped = [finder.shape_of(one) for one in given]
@@ -116,7 +121,7 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
     for number in range(options.batches):
         frame = rows(number, options.rows, options.sources, rng)
         if number == options.warm:
-            stages.seconds = Counter({k: v for k, v in stages.seconds.items() if k.startswith("setup")})
+            stages.forget()
         started = time.perf_counter()
         with stages("assignment"):
             herded = make_herded(net, progress, shapes, rolls, tallies=not options.no_tallies)
@@ -163,6 +168,9 @@ def main() -> None:
     parser.add_argument("--warm", type=int, default=3, help="batches that do not count")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--no-tallies", action="store_true")
+    parser.add_argument(
+        "--deviation", action="store_true", help="ask for what is computed row by row and member by member"
+    )
     options = parser.parse_args()
     print(json.dumps({**vars(options), **measure(options)}))
 

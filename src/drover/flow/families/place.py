@@ -5,10 +5,11 @@ Rule 1: a family that fails by its own fault fails as members, not as a whole; w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 
 from drover.flow.families.blame import culprits
 from drover.flow.families.crew import Crew, Ints
@@ -134,12 +135,13 @@ def _tally(family: str, node: int, crew: Crew, ran: Ran, states: list[UnitState]
             state_rows += rows
             state_bytes += taken
         shares = ran.rows_in + 1
-        columns: Mapping[str, Ints] = {
+        columns = {
             MEMBER: crew.numbers,
             "rows_in": ran.rows_in,
             "rows_out": np.bincount(ran.positions, minlength=len(crew)),
             "state_rows": state_rows,
             "state_bytes": state_bytes,
+            "busy": busy * shares / max(shares.sum(), 1),
         }
-        table = pl.DataFrame(columns).with_columns(pl.Series("busy", busy * shares / max(shares.sum(), 1))).to_arrow()
+        table = pa.table({name: pa.array(column) for name, column in columns.items()})
     return Tally(family, node, int(ran.rows_in.sum()), ran.rows.height, size, busy, table)

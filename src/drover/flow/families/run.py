@@ -55,6 +55,7 @@ class RunFamily:
             for one in self.shared
         }
         self.output = {name: polars_type(kind) for name, kind in shape.schema.types.items()}
+        self.no_results = pl.DataFrame(schema=self.output)
         self.reads = {
             read.stream: pl.DataFrame(schema={n: polars_type(kind) for n, kind in read.schema.types.items()})
             for read in shape.outline.reads
@@ -97,7 +98,7 @@ class RunFamily:
             if given.height:
                 found.append(crew.positions(given[self.shape.member].to_numpy()))
                 pieces.append(given.select(list(self.output)))
-        rows = pl.concat(pieces) if pieces else pl.DataFrame(schema=self.output)
+        rows = pl.concat(pieces) if pieces else self.no_results
         positions = np.concatenate(found) if found else np.zeros(0, np.int64)
         return Ran(rows, positions, rows_in)
 
@@ -153,4 +154,4 @@ class RunFamily:
 def with_names(ran: Ran, crew: Crew) -> pl.DataFrame:
     """Return the results with the name of their query in front."""
     names = crew.names.gather(pl.Series(ran.positions)).alias(QUERY)
-    return ran.rows.select(names, pl.all()) if ran.rows.height else ran.rows.insert_column(0, names)
+    return ran.rows.select(names, pl.all())

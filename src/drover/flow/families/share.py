@@ -137,30 +137,30 @@ class Cells:
     """Rows in the order of cells and, within one, from those that most members reach to those that few do."""
 
     def __init__(self, runner: RunAggregate, bound: Bound | None, rows: pl.DataFrame, clock: Clock) -> None:
+        self.sign = "" if bound is None else bound.sign
+        self.descends = self.sign in (">", ">=")
         keyed = runner.in_panes(rows, clock)
-        own = [name for name in runner.groups if name in keyed.columns]
-        self.descends = bound is not None and bound.sign in (">", ">=")
-        self.sign = bound.sign if bound is not None else ""
         if bound is not None:
-            keyed = keyed.with_columns(to_polars(bound.expression).to_physical().alias(BOUND)).drop_nulls(BOUND)
-        # A cell is numbered by its group first, so that those of one group lie together.
-        cells = keyed.select(CELL, PANE, *own).unique(maintain_order=True).sort(CELL, maintain_order=True)
-        numbered = cells.with_row_index("drover.number")
-        keyed = keyed.join(numbered, on=[CELL, PANE, *own], how="left", nulls_equal=True, maintain_order="left").sort(
-            ["drover.number", *([BOUND] if bound is not None else [])],
-            descending=[False, *([self.descends] if bound is not None else [])],
-            maintain_order=True,
-        )
+            keyed = keyed.with_columns(to_polars(bound.expression).to_physical().alias(BOUND))
+            if keyed[BOUND].null_count():
+                keyed = keyed.drop_nulls(BOUND)
+        own = [name for name in runner.groups if name in keyed.columns]
+        self.group, number = _numbered(keyed, own)
+        self.size: Ints = np.bincount(number, minlength=len(self.group))
+        self.start: Ints = np.cumsum(self.size) - self.size
+        order, self.values = self._ordered(number, None if bound is None else keyed[BOUND].to_numpy())
+        sorted_rows = keyed[order].with_columns(pl.Series(CELL, number[order]))
         running = {name: one for partial in runner.partials.values() for name, one in (partial.running or {}).items()}
         self.kept = list(running)
-        self.group: Ints = cells[CELL].to_numpy()
-        number = keyed["drover.number"].to_numpy().astype(np.int64)
-        self.size: Ints = np.bincount(number, minlength=cells.height)
-        self.start: Ints = np.cumsum(self.size) - self.size
-        self.values: Values | None = None if bound is None else keyed[BOUND].to_numpy()
-        self.running = keyed.select(
-            PANE, *own, *(one.over("drover.number").alias(name) for name, one in running.items())
-        )
+        self.running = sorted_rows.select(PANE, *own, *(one.over(CELL).alias(name) for name, one in running.items()))
+
+    def _ordered(self, number: Ints, values: Values | None) -> tuple[Ints, Values | None]:
+        """Return the order of the rows, and the values in that order."""
+        if values is None:
+            return np.argsort(number, kind="stable"), None
+        # NaN is sorted behind all numbers; backwards it is the first.
+        order = np.lexsort((values, -number))[::-1] if self.descends else np.lexsort((values, number))
+        return order, values[order]
 
     def reach(self, cells: Ints, limits: Values | None) -> Ints:
         """Return how many rows of these cells, from the first, are within these limits, both (k,)."""
@@ -188,3 +188,19 @@ class Cells:
                 inside = values <= limits
         # NaN is the largest number, and no limit is one.
         return inside | np.isnan(values) if self.descends and values.dtype.kind == "f" else inside
+
+
+def _numbered(keyed: pl.DataFrame, own: list[str]) -> tuple[Ints, Ints]:
+    """Return the group of each cell, ascending, and the number of each row's cell."""
+    group, pane = keyed[CELL].to_numpy(), keyed[PANE].to_numpy()
+    parts = [group, np.unique(pane, return_inverse=True)[1]]
+    if own:
+        values = keyed.select(own).unique(maintain_order=True).with_row_index(BOUND)
+        found = keyed.select(own).join(values, on=own, how="left", nulls_equal=True, maintain_order="left")[BOUND]
+        parts.append(found.to_numpy().astype(np.int64))
+    code = parts[0]
+    for part in parts[1:]:
+        # Numbered anew each time, so that the product of many counts does not overflow.
+        code = np.unique(code, return_inverse=True)[1] * (int(part.max(initial=0)) + 1) + part
+    _, first, number = np.unique(code, return_index=True, return_inverse=True)
+    return group[first], number

@@ -47,6 +47,7 @@ class RunAggregate:
         self.distinct = {name: to_polars(call.argument) for name, call in calls
                          if call.function == "count distinct" and call.argument is not None}  # fmt: skip
         self.output = {name: polars_type(kind) for name, kind in network.streams[operator.name].types.items()}
+        self.nothing = pl.DataFrame(schema=self.output)  # made once: it takes half a millisecond
 
     def run(self, inputs: Frames, state: UnitState, clock: Clock) -> dict[str, pl.DataFrame]:
         """Take in the batch's rows and give out the windows that close."""
@@ -89,10 +90,10 @@ class RunAggregate:
     def _give_out(self, state: UnitState, clock: Clock) -> pl.DataFrame:
         panes = state.parts.get(PANES)
         if panes is None or clock.now is None:
-            return pl.DataFrame(schema=self.output)
+            return self.nothing
         tagged = tag_windows(self.operator, panes, clock, self.pane)
         if tagged is None:
-            return pl.DataFrame(schema=self.output)
+            return self.nothing
         keys = [START, *self.groups]
         windows = tagged.group_by(keys, maintain_order=True).agg(self._merges())
         for part in self.distinct:

@@ -35,7 +35,7 @@ def skeleton_of(text: str) -> tuple[str, list[Piece]] | None:
     """Return the text with a mark in place of each literal, and the literals; None if it must be parsed.
 
     >>> skeleton_of("source = 'a' AND x > 1.5")
-    ("source = #s AND x > #d", [("'a'", 'a'), ('1.5', 1.5)])
+    ('source = #s AND x > #d', [("'a'", 'a'), ('1.5', 1.5)])
     """
     if UNCLEAR.search(text):
         return None
