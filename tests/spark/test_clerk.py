@@ -228,4 +228,4 @@ def test_the_herd_learns_the_rates_of_topics(tmp_path: Path) -> None:
     found = topic_rates(clerk.families, standing.figures())
     assert found == {("readings", "`site`", "s2"): 4.0, ("readings", "`site`", "s6"): 0.01}
     Inspector(clerk, standing).look(0)
-    assert clerk.replication >= 1
+    assert clerk.measure({}) >= 1

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from drover.errors import FileError
 from drover.network.operators import Aggregate, Filter
-from drover.network.queries.notation import LONGEST_LINE, entries_from, entries_of, entry_of, plain_of
+from drover.network.queries.notation import LONGEST_LINE, entries_of, entry_of, plain_of
 from drover.network.queries.read import TENANT, Draft, read_entries, read_entry, write_query
 
 ONE = """
@@ -114,7 +114,7 @@ def test_two_loose_ends_need_an_output() -> None:
 
 @pytest.mark.parametrize("value", [object(), {"name": b"x"}, {3: "x"}, {"name": float("inf")}, {"name": {1, 2}}])
 def test_what_is_no_json_is_refused(value: object) -> None:
-    (draft,) = read_entries(entries_from([value]))
+    draft = read_entry(entry_of(value))
     assert draft.query is None
     assert draft.faults
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -115,16 +115,9 @@ def entry_of(value: object, line: int = 1) -> Entry:
         return Entry(None, line, (Fault(("query",), shorten(value), str(error), way_out, line),))
 
 
-def entries_from(values: Iterable[object]) -> list[Entry]:
-    """Return queries that came as values, numbered from 1."""
-    return [entry_of(value, number) for number, value in enumerate(values, 1)]
-
-
 def _node(value: object, line: int, depth: int) -> Node:
     if isinstance(value, str):
-        if not value.isprintable() and (bad := UNPRINTABLE.search(value)):
-            raise ValueError(f"a text is printable, and one holds character U+{ord(bad[0]):04X}")
-        return Scalar(value, line, True)
+        return _text(value, line)
     if isinstance(value, bool) or value is None:
         return Scalar("" if value is None else str(value).lower(), line)
     if isinstance(value, int | float):
@@ -141,10 +134,15 @@ def _node(value: object, line: int, depth: int) -> Node:
 
 
 def _key(key: object, line: int) -> Scalar:
-    found = _node(key, line, DEEPEST) if isinstance(key, str) else None
-    if not isinstance(found, Scalar):
+    if not isinstance(key, str):
         raise ValueError("a key is a text")
-    return found
+    return _text(key, line)
+
+
+def _text(value: str, line: int) -> Scalar:
+    if not value.isprintable() and (bad := UNPRINTABLE.search(value)):
+        raise ValueError(f"a text is printable, and one holds character U+{ord(bad[0]):04X}")
+    return Scalar(value, line, True)
 
 
 def plain_of(node: Node) -> Any:  # Any: JSON

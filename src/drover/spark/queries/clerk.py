@@ -66,7 +66,7 @@ class Clerk:
         self._failed: dict[int, str] = {}  # to be parked with the next batch
         self._begun: Turn | None = None  # of a batch that an earlier run may have begun
         self._serial = self._following = 0
-        self._open = False
+        self._open, self._replication = False, 0.0
         self._pasture, self._where = Pasture(1, default_rng(seed)), (1, frozenset[int]())
         self._desk = threading.RLock()  # held while somebody is served; may be long
         self._herding = threading.Lock()  # held while the herd is asked
@@ -150,16 +150,18 @@ class Clerk:
         with self._turn:
             self._failed = {**reasons, **self._failed}
 
-    def measure(self, rates: Mapping[Topic, float]) -> None:
-        """Tell the herd how many rows per second topics have."""
-        with self._herding:
-            self._pasture.measure(rates)
+    def measure(self, rates: Mapping[Topic, float]) -> float:
+        """Tell the herd how many rows per second topics have, and return to how many nodes a row travels, on the mean.
 
-    @property
-    def replication(self) -> float:
-        """To how many nodes a row travels that some query wants, on the mean."""
-        with self._herding:
-            return self._pasture.replication
+        While the herd is busy, nothing is told and the answer is that of the last time: a batch does not wait for it.
+        """
+        if self._herding.acquire(blocking=False):
+            try:
+                self._pasture.measure(rates)
+                self._replication = self._pasture.replication
+            finally:
+                self._herding.release()
+        return self._replication
 
     @property
     def waiting(self) -> pl.DataFrame:

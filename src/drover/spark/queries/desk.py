@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from drover.control.tenants import AllLimits, limits_for
 from drover.errors import Fault, NetworkError, shorten
 from drover.network.queries import Query, Shaped, Shapes
-from drover.network.queries.notation import Entry, entries_from, plain_of
+from drover.network.queries.notation import Entry, entry_of, plain_of
 from drover.network.queries.read import read_entry, write_query
 
 
@@ -54,10 +54,11 @@ class Judged:
     refused: list[Refusal] = field(default_factory=list)
 
 
-def entries_for(given: Iterable[Query | Entry | Mapping[str, object]]) -> list[Entry]:
-    """Return queries, or what stands for them, as entries of a file."""
-    plain = [write_query(one) if isinstance(one, Query) else one for one in given]
-    return [one if isinstance(one, Entry) else entries_from([one])[0] for one in plain]
+def entries_for(given: Iterable[Query | Entry | Mapping[str, object]]) -> Iterator[Entry]:
+    """Yield queries, or what stands for them, as entries of a file; one at a time, for there may be many."""
+    for number, one in enumerate(given, 1):
+        plain = write_query(one) if isinstance(one, Query) else one
+        yield plain if isinstance(plain, Entry) else entry_of(plain, number)
 
 
 def judge(

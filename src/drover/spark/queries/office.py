@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +20,7 @@ from drover.spark.routes import Answer, Fields, Request
 if TYPE_CHECKING:  # it needs Spark, for which who asks a stopped run need not wait
     from drover.spark.sinks import Sink
 
+log = logging.getLogger(__name__)
 MOST_TOLD: Final = 1_000  # refusals in one answer
 LARGEST: Final = 64 * 2**20  # bytes of queries in one request
 
@@ -62,7 +64,10 @@ class Office:
         now = self._clock()
         seconds, self._last = now - self._last, now
         self.standing.take(seconds, lag, tallies)
-        self._inspector.look(batch)
+        try:
+            self._inspector.look(batch)
+        except Exception:  # who judges wrongly must not stop what runs
+            log.exception("queries could not be judged by what batch %s measured", batch)
 
     def _weight_of(self, family: str) -> float:
         return self._weights.get(family, 1.0)
