@@ -229,3 +229,16 @@ def test_the_herd_learns_the_rates_of_topics(tmp_path: Path) -> None:
     assert found == {("readings", "`site`", "s2"): 4.0, ("readings", "`site`", "s6"): 0.01}
     Inspector(clerk, standing).look(0)
     assert clerk.measure({}) >= 1
+
+
+def test_a_query_weighs_what_its_family_was_measured_to_cost(tmp_path: Path) -> None:
+    standing = Standing()
+    assert standing.weights() == {}
+    table = pl.DataFrame({"member": [0, 1]}).to_arrow()
+    standing.take(1.0, 0.1, [Tally("dear", 0, 0, 0, 0, 0.6, table), Tally("cheap", 0, 0, 0, 0, 0.2, table)])
+    assert standing.weights() == pytest.approx({"dear": 1.5, "cheap": 0.5})
+    clerk = opened(tmp_path)
+    asked: list[str] = []
+    clerk.weight_of = lambda family: asked.append(family) or 1.0  # type: ignore[func-returns-value]  # notes who is asked
+    clerk.submit(queries(0, 1))
+    assert len(set(asked)) == 2
