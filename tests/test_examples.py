@@ -11,6 +11,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user
 
 import drover
 from drover.network.files import dumps, load, loads
+from drover.network.queries import Shapes
+from drover.network.queries.notation import entries_of
+from drover.network.queries.read import read_entries
 from examples import meters, trades, traffic
 
 FOLDER = Path(__file__).parent.parent / "examples"
@@ -22,6 +25,14 @@ def test_python_and_yaml_say_the_same(example: ModuleType) -> None:
     network = example.build()
     assert load(FOLDER / f"{network.name}.yaml") == network
     assert loads(dumps(network)) == network
+
+
+def test_the_queries_to_traffic_are_sound_and_two_of_them_are_of_one_family() -> None:
+    text = (FOLDER / "traffic.queries.yaml").read_text(encoding="utf-8")
+    drafts = read_entries(entries_of(text, "traffic.queries.yaml"))
+    shapes = Shapes(traffic.build())
+    found = [shapes.shape_of(draft.query).shape.id for draft in drafts if draft.query is not None]
+    assert (len(found), len(set(found))) == (3, 2)
 
 
 def test_traffic_finds_clients_that_send_many_small_requests(spark: SparkSession) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from drover.network.files import loads as reads
     from drover.network.functions import function
     from drover.network.model import Network
+    from drover.network.queries import Query
     from drover.spark import sinks
     from drover.spark.handle import Handle
     from drover.spark.reference import Reference, reference
@@ -35,6 +36,7 @@ __all__ = [
     "Handle",
     "Network",
     "NetworkError",
+    "Query",
     "Reference",
     "Stream",
     "function",
@@ -61,6 +63,7 @@ HOMES: Final = {
     "Handle": ("spark.handle", "Handle"),
     "Network": ("network.model", "Network"),
     "NetworkError": ("errors", "NetworkError"),
+    "Query": ("network.queries", "Query"),
     "Reference": ("spark.reference", "Reference"),
     "Stream": ("network.build", "Stream"),
     "function": ("network.functions", "function"),

@@ -15,11 +15,12 @@ import polars as pl
 from numpy.random import Generator
 from pyarrow.fs import FileSystem, LocalFileSystem
 
+from drover.flow.families.herded import Herded
 from drover.flow.frames import DRIVER, Frame, unpack
 from drover.flow.instances import leftovers
 from drover.flow.node import Failure, Sample
 from drover.flow.router import LATEST, route
-from drover.flow.schedule import Place, make_schedule
+from drover.flow.schedule import Place, Schedule, make_schedule
 from drover.flow.state.commits import Checkpoint, commit, latest
 from drover.flow.state.documents import Commit
 from drover.flow.state.retention import sweep
@@ -62,6 +63,7 @@ class StoredHarness:
     failures: list[Failure] = field(default_factory=list)
     attempts: int = 0
     samples: list[Sample] = field(default_factory=list)  # of the last batch
+    sent: list[Frame] = field(default_factory=list)  # by the router, in the last batch, to nodes
 
     @property
     def fs(self) -> FileSystem:
@@ -91,7 +93,7 @@ class StoredHarness:
         return Progress(self.checkpoint.notes.get("late", {}), self.checkpoint.notes.get("now", {}))
 
     def _compute(self, batch: Batch, plan: Plan) -> Computed:
-        schedule = make_schedule(self.network, plan)
+        schedule = self._schedule(plan)
         assignment = Assignment(
             self.checkpoint.batch + 1,
             pack_network(self.network, {}),
@@ -100,12 +102,15 @@ class StoredHarness:
             pickle.loads(pickle.dumps({unit: dict(parts) for unit, parts in self.checkpoint.version.units.items()})),
             str(self.root),
             rewritten=self._rewritten(),
+            herded=self._herded(),
         )
+        interest = self.workers[0].interest(assignment)
         frames = [
             frame
             for origin, rows in enumerate(self._partitions(batch))
-            for frame in route(self.network, schedule, rows, origin)
+            for frame in route(self.network, schedule, rows, origin, interest)
         ]
+        self.sent = [frame for frame in frames if frame.hop != DRIVER]
         reports = []
         for hop in range(schedule.hops):
             sent: list[Frame] = []
@@ -124,6 +129,16 @@ class StoredHarness:
             if frame.port == LATEST:
                 seen |= {name: max(at, seen.get(name, at)) for name, at in pickle.loads(frame.payload).items()}
         return Computed(unpack(frame for frame in frames if frame.port != LATEST), seen, reports)
+
+    def _schedule(self, plan: Plan) -> Schedule:
+        return make_schedule(self.network, plan)
+
+    def _herded(self) -> Herded | None:
+        """No families, unless somebody adds them."""
+        return None
+
+    def _dropped(self) -> tuple[Key, ...]:
+        return ()
 
     def _rewritten(self) -> frozenset[Key]:
         """Some parts are written anew, as when they pin too many files."""
@@ -154,7 +169,7 @@ class StoredHarness:
         notes = {"late": dict(after.late), "now": dict(after.now)}
         gone = leftovers(self.checkpoint.version.units, plan, self.network)
         dropped = tuple((unit, part) for unit in sorted(gone) for part in self.checkpoint.version.units[unit])
-        entry = Commit(batch, segments, bounds, dropped, notes)
+        entry = Commit(batch, segments, bounds, (*dropped, *self._dropped()), notes)
         self.checkpoint = commit(self.fs, str(self.root), self.checkpoint, entry)
         self.failures += [failure for report in computed.reports for failure in report.failures]
         if self._goes_wrong():

@@ -25,7 +25,7 @@ def random_batches(network: Network, rng: Generator) -> list[Batch]:
     count = int(rng.integers(1, 6))
     drawn = rows(network, int(rng.integers(1, 120)), rng)
     if rng.random() < 0.5:  # some rows are late
-        drawn = {name: _delayed(frame, rng) for name, frame in drawn.items()}
+        drawn = {name: delayed(frame, rng) for name, frame in drawn.items()}
     return cut_rows(
         drawn,
         lambda _, height: sorted(int(cut) for cut in rng.integers(0, height + 1, count - 1)),
@@ -33,7 +33,7 @@ def random_batches(network: Network, rng: Generator) -> list[Batch]:
     )
 
 
-def _delayed(frame: pl.DataFrame, rng: Generator) -> pl.DataFrame:
+def delayed(frame: pl.DataFrame, rng: Generator) -> pl.DataFrame:
     """Return the rows with a fifth of the event times up to 8 s earlier."""
     back = rng.integers(0, 8_000_000, frame.height) * (rng.random(frame.height) < 0.2)
     return frame.with_columns(pl.col("ts") - pl.Series(back).cast(pl.Duration("us")))

@@ -8,12 +8,13 @@ import pytest
 from drover import runs
 from drover.cli import main
 from drover.control.settings import control_of
+from drover.control.tenants import Limits
 from drover.errors import FileError
 from drover.network.files import dumps, load
 from drover.network.operators import Named
 from drover.network.schema import Column
 from drover.network.types import BIGINT
-from drover.runs.fields import CONTROL
+from drover.runs.fields import CONTROL, LIMITS
 from drover.runs.model import Input, Option, Output
 from tests.cli.golden import GOLDEN, agrees
 
@@ -85,6 +86,14 @@ def test_what_control_says_is_written_and_read_again(tmp_path: Path, text: str) 
     control = runs.load(write(tmp_path, f"{SOUND}control: {text}\n")).control
     again = json.dumps(CONTROL.write(control)).replace('"', "")
     assert runs.load(write(tmp_path, f"{SOUND}control: {again}\n")).control == control
+
+
+def test_queries_have_sinks_and_tenants_limits(tmp_path: Path) -> None:
+    more = "queries: {write: parquet, path: answers}\nlimits: {acme: {queries: 10, busy: 0.5}, '*': {state: 1000}}\n"
+    run = runs.load(write(tmp_path, SOUND + more))
+    assert run.queries == (Output("parquet", str(tmp_path / "answers")),)
+    assert run.limits == {"acme": Limits(queries=10, busy=0.5), "*": Limits(state=1000)}
+    assert LIMITS.write(run.limits) == {"acme": {"queries": "10", "busy": "0.5"}, "*": {"state": "1000"}}
 
 
 def test_a_short_one_is_enough_and_leaves_the_network_alone(tmp_path: Path) -> None:
@@ -178,6 +187,9 @@ def test_a_fault_in_what_is_read(tmp_path: Path, old: str, new: str, fault: str)
             "sinks.bills.path is 'x/', but sinks.long writes there too",
             id="one folder for two",
         ),
+        pytest.param("queries: csv", "queries.path is missing, but format csv is in", id="queries without a folder"),
+        pytest.param("limits: 3", "limits is '3', but it must be a mapping of tenants", id="no limits"),
+        pytest.param("limits: {a: {querys: 3}}", "limits.a.querys is unknown, .*Did you mean queries", id="limit"),
         pytest.param("nodes: 0", "nodes is 0, but there is at least one node", id="no nodes"),
         pytest.param("nodes: many", "nodes is 'many', but it must be a whole number", id="nodes in words"),
         pytest.param("plan: hahs", "plan is 'hahs', .*Did you mean hash", id="plan"),

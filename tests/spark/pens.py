@@ -22,6 +22,7 @@ from drover.spark.changes import check_network
 from drover.spark.controller import Controller
 from drover.spark.endpoint import Endpoint
 from drover.spark.planner import Planner
+from drover.spark.queries.office import Office
 from drover.spark.whereabouts import Whereabouts
 
 UNEVEN = {"a": 0.4, "b": 0.25, "c": 0.05, "d": 0.05}  # busy seconds per second of each filter
@@ -65,6 +66,7 @@ class Pen:
     network: Network = field(default_factory=four_filters)
     now: float = 0.0
     listens: bool = True
+    office: Office | None = None
     controller: Controller = field(init=False)
     endpoint: Endpoint = field(init=False)
     where: Whereabouts = field(init=False)
@@ -87,7 +89,7 @@ class Pen:
         planner.adopt(entry, 0, begun=False)
         self.controller = Controller(self.network, planner, self.settings, clock=lambda: self.now)
         self.controller.start()
-        self.endpoint = Endpoint(self.controller, self.folder, patience=1.0)
+        self.endpoint = Endpoint(self.controller, self.folder, self.office, patience=1.0)
         if self.listens:
             self.where = self.endpoint.start()
         self.controller(figures(planner.plan.number))  # the first batch only starts the clock

@@ -21,6 +21,7 @@ from drover.control.settings import Control, Mode
 from drover.errors import DroverError
 from drover.spark import caller, endpoint, routes, whereabouts
 from drover.spark.caller import ask
+from drover.spark.queries.office import ERRANDS
 from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows
 from tests.spark.conftest import Worlds
@@ -98,7 +99,7 @@ def test_a_defect_is_told_without_a_traceback(
     def broken(*_: object) -> dict[str, object]:
         raise ZeroDivisionError("secret")
 
-    monkeypatch.setitem(cast(dict[str, routes.Request], routes.REQUESTS), "status", routes.Request(broken))
+    monkeypatch.setitem(cast(dict[str, routes.Request[Any]], routes.REQUESTS), "status", routes.Request(broken))
     with caplog.at_level(logging.CRITICAL):
         status, answer = send(pen, "GET", "/status")
     assert (status, answer) == (500, {"error": "the endpoint has failed (ZeroDivisionError); see the driver's log."})
@@ -171,7 +172,8 @@ def test_many_ask_and_tell_at_once(pen: Pen) -> None:
 
 
 def test_the_caller_knows_what_changes_a_run() -> None:
-    assert {name for name, request in routes.REQUESTS.items() if request.changes} == caller.CHANGES
+    known: dict[str, routes.Request[Any]] = {**routes.REQUESTS, **ERRANDS}
+    assert {name for name, request in known.items() if request.changes} == caller.CHANGES
     assert whereabouts.FOLDER == history.FOLDER
 
 

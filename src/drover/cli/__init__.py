@@ -22,6 +22,7 @@ from drover.cli.demo import demo
 from drover.cli.experiment import experiment
 from drover.cli.headroom import headroom
 from drover.cli.plan import plan
+from drover.cli.queries import drop, queries, submit
 from drover.cli.report import report
 from drover.cli.run import run
 from drover.cli.show import show
@@ -29,7 +30,7 @@ from drover.cli.simulate import simulate
 from drover.cli.telling import apply, drain, mode, move
 from drover.errors import DroverError, FaultsError, visible
 
-RUNNING: Final = (status, history, explain, apply, drain, mode, move, report)
+RUNNING: Final = (status, history, explain, apply, drain, mode, move, submit, drop, queries, report)
 COMMANDS: Final = (demo, run, check, show, plan, headroom, simulate, experiment, agent, *RUNNING)
 
 

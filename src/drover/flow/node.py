@@ -9,13 +9,14 @@ Rule 3: time is an argument: `cpu` tells how many seconds the process has been b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import polars as pl
 
 from drover.flow.deal import DRAW, own_rows, ship
-from drover.flow.frames import Edge, Frame, edges, unpack
+from drover.flow.families.interest import Interest
+from drover.flow.frames import Edge, Frame, edges, pack, unpack
 from drover.flow.instances import JoinInstance, whole_name
 from drover.flow.operators import Clock, Runner, UnitState, oldest_epoch
 from drover.flow.schedule import Place, Schedule
@@ -67,6 +68,7 @@ class Task:
     place: Place
     clocks: Mapping[str, Clock]  # by operator
     parked: frozenset[str] = frozenset()  # operators that failed in an earlier batch and are not run again
+    interest: Interest | None = None  # of families, if there are any
 
 
 def run_place(
@@ -75,8 +77,9 @@ def run_place(
     runners: Callable[[Operator], Runner],
     states: Callable[[Operator], UnitState],
     cpu: Callable[[], float],
+    families: Callable[[Mapping[str, pl.DataFrame]], None] | None = None,
 ) -> Outcome:
-    """Run the operators of a place on its frames."""
+    """Run the operators of a place on its frames; `families` are run on the streams that are there then."""
     outcome = Outcome()
     arrived = []
     for frame in frames:
@@ -91,6 +94,8 @@ def run_place(
         else:
             made = _run_one(task, operator, streams, runners, states, cpu, outcome)
         streams |= made
+    if families is not None:
+        families(streams)
     return outcome
 
 
@@ -163,6 +168,7 @@ def _ship(
             outcome.results[stream] = rows if before is None else pl.concat([before, rows])
         frames, dealt = ship(task.schedule, stream, rows, origin, task.place)
         shipped += frames
+        shipped += ship_to_families(rows, stream, task.schedule, task.interest, origin)
         local |= dealt
     outcome.frames += shipped
     return shipped, local
@@ -173,6 +179,17 @@ def _empty_input(task: Task, name: str) -> pl.DataFrame:
     stream, dealt, _ = name.partition(":")
     empty = _empty(task.network, stream)
     return empty.with_columns(pl.lit(0, dtype=pl.UInt32).alias(DRAW)) if dealt else empty
+
+
+def ship_to_families(
+    rows: pl.DataFrame, stream: str, schedule: Schedule, interest: Interest | None, origin: int
+) -> Iterator[Frame]:
+    """Yield the frames of a stream for places where only families read it: what is of use to them."""
+    if interest is not None:
+        for place in schedule.wanted.get(stream, ()):
+            mine = interest.of(stream, place.node, rows)
+            if mine.height:
+                yield from pack(mine, stream, [place], origin)
 
 
 def _empty(network: Network, stream: str) -> pl.DataFrame:

@@ -12,7 +12,9 @@ from typing import Final
 import polars as pl
 
 from drover.flow.deal import ship
+from drover.flow.families.interest import Interest
 from drover.flow.frames import DRIVER, Frame, pack
+from drover.flow.node import ship_to_families
 from drover.flow.schedule import Place, Schedule
 from drover.flow.spill import SPILL_BYTES
 from drover.network.durations import Micros
@@ -25,8 +27,17 @@ FIRST: Final[Micros] = -62_135_596_800_000_000  # 0001-01-01, where Spark's time
 LAST: Final[Micros] = 253_402_300_799_999_999  # 9999-12-31
 
 
-def route(network: Network, schedule: Schedule, rows: Mapping[str, pl.DataFrame], origin: int) -> Iterator[Frame]:
-    """Yield the frames of a source partition; `origin` is its number, the same on every replay."""
+def route(
+    network: Network,
+    schedule: Schedule,
+    rows: Mapping[str, pl.DataFrame],
+    origin: int,
+    interest: Interest | None = None,
+) -> Iterator[Frame]:
+    """Yield the frames of a source partition; `origin` is its number, the same on every replay.
+
+    `interest` says which rows are of use to families: see `Memory.interest`.
+    """
     latest: dict[str, Micros] = {}
     for source in network.sources:
         frame = rows.get(source.name)
@@ -45,6 +56,7 @@ def route(network: Network, schedule: Schedule, rows: Mapping[str, pl.DataFrame]
         if source.name in network.outputs:
             yield from _to_driver(frame, source.name, origin)
         yield from ship(schedule, source.name, frame, origin)[0]
+        yield from ship_to_families(frame, source.name, schedule, interest, origin)
     if latest:
         yield Frame(0, DRIVER, LATEST, origin, 0, pickle.dumps(latest))
 

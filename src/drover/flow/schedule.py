@@ -51,6 +51,9 @@ class Schedule:
     place_of: Mapping[str, Place]  # by operator; of a join that is spread, that of its first instance
     routes: Mapping[str, tuple[Place, ...]]
     deals: Mapping[str, tuple[Deal, ...]] = field(default_factory=dict)
+    made_at: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)  # by stream, but for sources
+    herds: Mapping[Place, tuple[str, ...]] = field(default_factory=dict)  # families that run at each place
+    wanted: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)  # where only families read each stream
 
 
 def make_schedule(network: Network, plan: Plan) -> Schedule:
@@ -65,7 +68,7 @@ def make_schedule(network: Network, plan: Plan) -> Schedule:
             placed = [*make_instances(operator, plan)]
         places = []
         for runner, node in placed:
-            hop = max((_arrival(made_at.get(stream, ()), node) for stream in operator.inputs), default=0)
+            hop = max((arrival(made_at.get(stream, ()), node) for stream in operator.inputs), default=0)
             places.append(Place(hop, node))
             runs[places[-1]] = (*runs.get(places[-1], ()), runner)
         place_of[operator.name] = places[0]
@@ -78,7 +81,7 @@ def make_schedule(network: Network, plan: Plan) -> Schedule:
         makers = made_at.get(stream, ())
         routes[stream] = tuple(sorted(read_at - set(makers if len(makers) == 1 else ())))
     hops = 1 + max((place.hop for place in runs), default=0)
-    return Schedule(hops, plan.nodes, runs, place_of, routes, _deals(network, plan, spread))
+    return Schedule(hops, plan.nodes, runs, place_of, routes, _deals(network, plan, spread), made_at)
 
 
 def _deals(network: Network, plan: Plan, spread: Mapping[str, tuple[Place, ...]]) -> dict[str, tuple[Deal, ...]]:
@@ -95,7 +98,7 @@ def _deals(network: Network, plan: Plan, spread: Mapping[str, tuple[Place, ...]]
     return found
 
 
-def _arrival(made_at: tuple[Place, ...], node: int) -> int:
+def arrival(made_at: tuple[Place, ...], node: int) -> int:
     """Return the hop in which a stream made there (nowhere: a source) can be read on `node`."""
     if not made_at:
         return 0

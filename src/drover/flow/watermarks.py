@@ -42,13 +42,17 @@ class Progress:
 
 def clocks(network: Network, progress: Progress) -> dict[str, Clock]:
     """Return the clock of every operator for a batch."""
-    timed = {source.name for source in network.sources if source.time is not None}
     roots = network.roots()
-    found = {}
-    for operator in network.operators:
-        sources = frozenset[str]().union(*(roots[stream] for stream in operator.inputs)) & timed
-        found[operator.name] = Clock(_least(sources, progress.late), _least(sources, progress.now))
-    return found
+    return {
+        operator.name: clock_of(network, progress, frozenset[str]().union(*(roots[one] for one in operator.inputs)))
+        for operator in network.operators
+    }
+
+
+def clock_of(network: Network, progress: Progress, roots: frozenset[str]) -> Clock:
+    """Return the clock of an operator whose rows come from these sources."""
+    sources = roots & {source.name for source in network.sources if source.time is not None}
+    return Clock(_least(sources, progress.late), _least(sources, progress.now))
 
 
 def _least(sources: frozenset[str], reached: Mapping[str, Micros]) -> Micros | None:

@@ -16,6 +16,10 @@ from typing import Final
 
 import polars as pl
 
+from drover.flow.families.herded import Herded, Parked, Tally
+from drover.flow.families.interest import Interest
+from drover.flow.families.keeper import Keeper
+from drover.flow.families.place import HerdRun
 from drover.flow.frames import DRIVER, Frame, pack
 from drover.flow.instances import JoinInstance
 from drover.flow.node import Failure, Sample, Task, run_place
@@ -36,6 +40,7 @@ Saved = Mapping[str, PartState]  # the saved state of one operator, by part
 # An operator that runs here is asked for in every batch; after so many batches without it, it runs elsewhere. What has
 # changed there is useless here at once, but telling costs a comparison of everything, and a few batches cost nothing.
 IDLE: Final = 8
+HOPS_APART: Final = 10_000  # more than there are nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,7 @@ class Assignment:
     root: str  # of the checkpoint, a path or URI
     parked: frozenset[str] = frozenset()
     rewritten: frozenset[Key] = frozenset()  # parts of state to write as a whole, though little or nothing changed
+    herded: Herded | None = None  # the queries that were submitted, by family
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,8 @@ class Report:
     busy: float = 0.0  # CPU seconds of the whole task: frames, state and operators
     seconds: float = 0.0  # the same by the clock on the wall
     loaded: int = 0  # bytes of state that were not in memory and had to be read
+    tallies: tuple[Tally, ...] = ()  # of families
+    parked: tuple[Parked, ...] = ()  # members that failed
 
 
 @dataclass(slots=True)
@@ -100,6 +108,7 @@ class Memory:
         self.states: dict[tuple[str, str], Kept] = {}
         self.turn = 0  # batches in which this worker had work, of whatever run
         self.loaded = 0  # bytes of state read so far
+        self.keeper = Keeper(spend)
         self._batch: tuple[str, int] | None = None
         self._settled = -1
 
@@ -109,7 +118,7 @@ class Memory:
         Spark's worker collects garbage after every task. With all modules imported that takes 25 ms, and the next task
         waits for it.
         """
-        size = len(self.networks) + len(self.runners)
+        size = len(self.networks) + len(self.runners) + self.keeper.compiled
         if size != self._settled:
             self._settled = size
             gc.unfreeze()
@@ -122,8 +131,10 @@ class Memory:
             return
         self._batch = (assignment.root, assignment.batch)
         self.turn += 1
+        self.keeper.turn = self.turn
         for key in [key for key, kept in self.states.items() if self.turn - kept.turn > IDLE]:
             del self.states[key]
+        self.keeper.forget(self.turn - IDLE)
 
     def shop(self, packed: Packed) -> tuple[Network, Workshop]:
         """Return the network, unpacked at most once."""
@@ -151,6 +162,13 @@ class Memory:
             self.loaded += live.bytes()
         live.begin()
         return live
+
+    def interest(self, assignment: Assignment) -> Interest | None:
+        """Return which rows are of use to families; None if there are none."""
+        if assignment.herded is None:
+            return None
+        self.begin(assignment)  # a worker that only routes forgets, too
+        return self.keeper.interest(assignment.root, assignment.herded)
 
 
 def load_state(root: str, operator: str, saved: Saved) -> UnitState:
@@ -209,10 +227,43 @@ def run_worker(
         states[operator.name] = memory.state(assignment, operator.name) if operator.holds_state else UnitState()
         return states[operator.name]
 
-    task = Task(network, assignment.schedule, place, assignment.clocks, assignment.parked)
-    outcome = run_place(task, frames, lambda one: memory.runner(assignment.network, one), state_of, memory.cpu)
-    segments = _save(assignment, place, states, attempt)
-    bounds: dict[tuple[str, str], Micros] = {}
+    def run_families(streams: Mapping[str, pl.DataFrame]) -> None:
+        if assignment.herded is not None:
+            herd.run(assignment.herded, assignment.schedule.herds.get(place, ()), streams)
+
+    herd = HerdRun(
+        memory.keeper,
+        assignment.root,
+        place.node,
+        lambda unit: memory.state(assignment, unit),
+        lambda unit: load_state(assignment.root, unit, assignment.saved.get(unit, {})),
+        memory.cpu,
+    )
+    task = Task(network, assignment.schedule, place, assignment.clocks, assignment.parked, memory.interest(assignment))
+    outcome = run_place(
+        task, frames, lambda one: memory.runner(assignment.network, one), state_of, memory.cpu, run_families
+    )
+    states |= herd.states
+    segments = _save(assignment, place, states, attempt, herd.rewritten)
+    bounds = _keep(assignment, states, segments, memory)
+    report = Report(
+        place,
+        tuple(outcome.samples),
+        tuple(outcome.failures),
+        segments,
+        bounds,
+        loaded=memory.loaded - loaded,
+        tallies=tuple(herd.tallies),
+        parked=tuple(herd.parked),
+    )
+    return [*outcome.frames, *_results(place, {**outcome.results, **herd.results()})], report
+
+
+def _keep(
+    assignment: Assignment, states: Mapping[str, UnitState], segments: tuple[Segment, ...], memory: Memory
+) -> dict[Key, Micros]:
+    """Keep live states for the next batch, and return the bounds that have risen."""
+    bounds: dict[Key, Micros] = {}
     for operator, state in states.items():
         before = assignment.saved.get(operator, {})
         for part, bound in state.bounds.items():
@@ -221,16 +272,16 @@ def run_worker(
         if state.parts or state.bounds:
             after = saved_after(assignment.batch, operator, before, segments, state)
             memory.states[assignment.root, operator] = Kept(after, state, memory.turn)
-    samples, failures = tuple(outcome.samples), tuple(outcome.failures)
-    report = Report(place, samples, failures, segments, bounds, loaded=memory.loaded - loaded)
-    return [*outcome.frames, *_results(place, outcome.results)], report
+    return bounds
 
 
-def _save(assignment: Assignment, place: Place, states: Mapping[str, UnitState], attempt: str) -> tuple[Segment, ...]:
+def _save(
+    assignment: Assignment, place: Place, states: Mapping[str, UnitState], attempt: str, rewritten: set[Key]
+) -> tuple[Segment, ...]:
     deltas = [
         delta
         for operator, state in states.items()
-        for delta in deltas_of(operator, state, assignment.saved.get(operator, {}), assignment.rewritten)
+        for delta in deltas_of(operator, state, assignment.saved.get(operator, {}), assignment.rewritten | rewritten)
     ]
     if not deltas:
         return ()
@@ -239,5 +290,6 @@ def _save(assignment: Assignment, place: Place, states: Mapping[str, UnitState],
 
 
 def _results(place: Place, results: Mapping[str, pl.DataFrame]) -> Iterator[Frame]:
+    # A family may run in two hops of one node, if it has read streams that are made there: the hop tells them apart.
     for stream, rows in results.items():
-        yield from pack(rows, stream, [Place(DRIVER, place.node)], place.node, SPILL_BYTES)
+        yield from pack(rows, stream, [Place(DRIVER, place.node)], place.hop * HOPS_APART + place.node, SPILL_BYTES)

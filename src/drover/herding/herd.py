@@ -111,6 +111,12 @@ class Herd:
         self._roster.need(np.array([query]))
         return int(self._roster.store.server[query])
 
+    def servers_of(self, queries: Sequence[int] | Ints) -> Ints:
+        """Return the servers of queries that are here, (n,)."""
+        numbers = np.asarray(queries, dtype=np.int64)
+        self._roster.need(numbers)
+        return frozen(self._roster.store.server[numbers])
+
     def arrive(self, sources: Sequence[int], weight: float = 1.0, state: float = 0.0) -> Placed:
         """Take in a query, and return its number and its server; `state` is the bytes it takes to move it."""
         ordered = np.unique(np.asarray(sources, dtype=np.int64))

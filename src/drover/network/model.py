@@ -75,3 +75,15 @@ class Network:
             key = ("operator", operator.name) if operator.table is None else ("table", operator.table)
             groups[key] = (*groups.get(key, ()), operator)
         return tuple(groups.values())
+
+
+def late_streams(network: Network) -> frozenset[str]:
+    """Return the streams with rows that may come after their watermark: sources, and what is made of them row by row.
+
+    Results of windows and joins are never late: each is above the watermark of the batch before, by construction.
+    """
+    late = {source.name for source in network.sources}
+    for operator in network.order:
+        if not operator.holds_state and any(stream in late for stream in operator.inputs):
+            late.update(operator.outputs)
+    return frozenset(late)

@@ -129,7 +129,7 @@ def _senses(
         if given is not None:
             yield from (fault.under("sources", name) for fault in input_faults(given))
     yield from shares_faults(sources)
-    every = dict(_numbered(sinks, values["dead_letters"]))
+    every = dict(_numbered(sinks, values["dead_letters"], values["queries"]))
     for path, sink in every.items():
         yield from (fault.under(*path) for fault in output_faults(sink))
     yield from sharing_faults(every)
@@ -143,12 +143,13 @@ def _senses(
 
 
 def _numbered(
-    sinks: Mapping[str, tuple[Output, ...]], dead_letters: tuple[Output, ...]
+    sinks: Mapping[str, tuple[Output, ...]], dead_letters: tuple[Output, ...], queries: tuple[Output, ...]
 ) -> Iterator[tuple[tuple[str | int, ...], Output]]:
     """Yield every sink with its path in the file; a lone one has no number."""
     for path, several in [
         *((("sinks", name), each) for name, each in sinks.items()),
         (("dead_letters",), dead_letters),
+        (("queries",), queries),
     ]:
         for index, sink in enumerate(several):
             yield (path if len(several) == 1 else (*path, index)), sink
@@ -174,5 +175,6 @@ def _absolute(run: Run, folder: Path) -> Run:
         sources={name: moved(given) for name, given in run.sources.items()},
         sinks={name: tuple(map(moved, each)) for name, each in run.sinks.items()},
         dead_letters=tuple(map(moved, run.dead_letters)),
+        queries=tuple(map(moved, run.queries)),
         checkpoint=None if run.checkpoint is None else _resolved(folder, run.checkpoint),
     )

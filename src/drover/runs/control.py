@@ -1,14 +1,16 @@
-"""The `control` of a run file: a mode, or a mapping of settings.
+"""The `control` and the `limits` of a run file: a mode, or a mapping of settings; and what tenants may have.
 
-Rule 1: what a setting may be is said by `drover.control.settings` alone; here text becomes numbers, lists and mappings.
+Rule 1: what a setting may be is said by `drover.control` alone; here text becomes numbers, lists and mappings.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 from drover.control.settings import Control, control_of, described, faults
+from drover.control.tenants import RULES, AllLimits, limits_faults, limits_of
 from drover.network.files.codecs import NUMBER, WHOLE, Plain, Reading, fault_at, is_blank
 from drover.network.files.document import Fields, Items, Node, Scalar
 from drover.network.files.lines import placed
@@ -37,6 +39,30 @@ class Settings:
         usual, said = described(Control()), described(value)
         changed = {name: _text(given) for name, given in said.items() if given != usual.get(name)}
         return str(value.mode) if changed.keys() <= {"mode"} else changed
+
+
+@dataclass(frozen=True, slots=True)
+class TenantLimits:
+    """What tenants may have."""
+
+    says: str = "a mapping of tenants to limits (queries, state, busy); `*` is every other tenant"
+    stand_in: AllLimits = field(default_factory=dict)
+
+    def read(self, node: Node) -> Reading[AllLimits]:
+        """Return the limits."""
+        if not isinstance(node, Fields):
+            way_out = "Write for example {acme: {queries: 1000}}."
+            return Reading(self.stand_in, (fault_at(node, f"it must be {self.says}", way_out),))
+        given = _plain(node)
+        found = tuple(placed(limits_faults(given), node))
+        return Reading(self.stand_in, found) if found else Reading(limits_of(given))
+
+    def write(self, value: AllLimits) -> Plain:
+        """Return the limits that are set."""
+        return {
+            tenant: {name: _text(getattr(one, name)) for name in RULES if getattr(one, name) < math.inf}
+            for tenant, one in value.items()
+        }
 
 
 def _plain(node: Node) -> Any:  # Any: JSON

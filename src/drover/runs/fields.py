@@ -16,7 +16,7 @@ from drover.network.files.document import Fields, Items, Node, Scalar
 from drover.network.files.fields import EMPTY, FALSE, NONE, Default, Field, table_lines
 from drover.network.files.gather import Gatherer
 from drover.network.schema import known
-from drover.runs.control import Settings
+from drover.runs.control import Settings, TenantLimits
 from drover.runs.model import CONSOLE, FILES, PLACELESS, PLANS, REPLAYED, WRITTEN, Option, Output
 
 T = TypeVar("T")
@@ -130,10 +130,14 @@ SINK: Final = (
 SINKS: Final = OneOrMore(Record("a sink", SINK, Output, Output(CONSOLE), "write"), "a sink, or a list of sinks")
 
 CONTROL: Final = Settings()
+LIMITS: Final = TenantLimits()
 
 SETTINGS: Final = (
     Field("network", PATH, "the network file"),
     Field("dead_letters", SINKS, "sinks for rows that do not fit their source", EMPTY),
+    Field("queries", SINKS, "sinks for results of submitted queries, see docs/queries.md; left out, none are taken",
+          EMPTY),
+    Field("limits", LIMITS, "what each tenant may have of submitted queries", Default(LIMITS.stand_in)),
     Field("checkpoint", PATH, "folder of the run's progress and state; `--checkpoint` wins", NONE),
     Field("nodes", WHOLE, "how many nodes to begin with; `--nodes` wins", Default(4)),
     Field("plan", Choice("a way to place operators", PLANS), "how to place operators to begin with; `--plan` wins",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from drover.control.settings import Control
+from drover.control.tenants import AllLimits
 from drover.network.durations import Micros
 from drover.network.model import Network
 from drover.network.operators import Named
@@ -72,3 +73,5 @@ class Run:
     trigger: Micros | None = None  # from the start of a batch to that of the next; None: without a pause
     control: Control = field(default_factory=Control)
     stop_on_failure: bool = False
+    queries: tuple[Output, ...] = ()  # where results of submitted queries go; empty: none are taken
+    limits: AllLimits = field(default_factory=dict)  # of tenants

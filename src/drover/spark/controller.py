@@ -177,18 +177,16 @@ class Controller:
 
     def _save(self) -> None:
         fs, path = open_root(self._planner.root)
-        settings = described(self.settings)
-        saved = Saved(
-            self._state, self._drained, self._network.name, str(self.settings.mode), settings, self._approved
-        )  # fmt: skip
-        history.save(fs, path, saved)
+        name, mode, settings = self._network.name, str(self.settings.mode), described(self.settings)
+        history.save(fs, path, Saved(self._state, self._drained, name, mode, settings, self._approved))
 
     def _world(self) -> World:
         plan = self._planner.plan
-        return World(self._network, plan, self._closed(plan.nodes))
+        return World(self._network, plan, self.closed(plan.nodes))
 
-    def _closed(self, nodes: int) -> frozenset[int]:
+    def closed(self, nodes: int | None = None) -> frozenset[int]:
         """Return the nodes that may not be used: those to be emptied, and as many as Spark has lost slots for."""
+        nodes = self._planner.plan.nodes if nodes is None else nodes
         if self._slots is None or not self._most_slots:
             return closed_nodes(nodes, self._drained)
         now = self._slots()

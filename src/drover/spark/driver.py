@@ -44,6 +44,7 @@ from drover.spark.letters import letters
 from drover.spark.offsets import check_follows, read_pace, spark_batch
 from drover.spark.planner import Planner
 from drover.spark.progress import describe
+from drover.spark.queries.part import Part, Share
 from drover.spark.sinks import Sink
 from drover.spark.sources import Reading
 
@@ -66,6 +67,7 @@ class Driver:
     sinks: Mapping[str, Sequence[Sink]]
     root: str
     planner: Planner
+    queries: Part  # of submitted queries in a batch
     stop_on_failure: bool = False
     dead_letters: Sink | None = None
     tables: Mapping[str, Address] = field(default_factory=dict, repr=False)  # of every table that operators use
@@ -96,6 +98,7 @@ class Driver:
             if planned is not None:
                 begun = pace.begun > spark_batch(self.checkpoint)
                 self.planner.adopt(planned, self.checkpoint.batch + 1, begun=begun)
+            self.queries.office.clerk.open(self.checkpoint, self.planner.plan.nodes)
             self._tell_of_windows()
         except BaseException:
             self.close()
@@ -104,6 +107,7 @@ class Driver:
     def close(self) -> None:
         """Let go of the checkpoint, once the batch that is running has ended."""
         with self._turn:
+            self.queries.office.clerk.close()
             if self._lock is not None:
                 self._lock.release()
                 self._lock = None
@@ -201,22 +205,14 @@ class Driver:
         """Run a batch: one of Spark's, or (None) one without rows."""
         started = time.monotonic()
         batch = self.checkpoint.batch + 1
+        again = self.planner.begun is not None
         entry = self.planner.entry_for(batch, closing=of_spark is None)
         plan = entry.plan
         progress = self._progress()
         resumed = entry.resumed if entry.batch == batch else ()
         parked = {name: reason for name, reason in self.parked.items() if name not in resumed}
-        assignment = Assignment(
-            batch,
-            pack_network(self.network, self.tables),
-            make_schedule(self.network, plan),
-            clocks(self.network, progress),
-            {unit: dict(parts) for unit, parts in self.checkpoint.version.units.items()},
-            self.root,
-            frozenset(parked),
-            self._rewritten,
-        )
-        result = run_batch(rows, self.reading.layout, assignment)
+        share = self.queries.begin(batch, make_schedule(self.network, plan), progress, again=again)
+        result = run_batch(rows, self.reading.layout, self._assignment(batch, share, progress, frozenset(parked)))
         computed = time.monotonic()
         parked |= self._failures(result)
         self._deliver(result, batch, rows.sparkSession)
@@ -225,8 +221,9 @@ class Driver:
         notes = {
             "spark_batch": spark_batch(self.checkpoint) if of_spark is None else of_spark, "plan": plan.number,
             "planned": entry.batch, "late": dict(after.late), "now": dict(after.now), "parked": parked,
+            **share.notes(result),
         }  # fmt: skip
-        self._commit(batch, result, notes)
+        self._commit(batch, result, notes, share.dropped(self.checkpoint.version))
         discard(result.files, self.root)
         self._settle({segment.unit for report in result.reports for segment in report.segments})
         committed = time.monotonic()
@@ -234,7 +231,15 @@ class Driver:
             "compute": computed - started, "sinks": delivered - computed, "commit": committed - delivered,
         }  # fmt: skip
         self._tell_of_windows()
-        self._tell(describe(batch, plan, result, seconds, notes))
+        told = self.queries.settle(share, batch, committed - started, result)
+        self._tell({**describe(batch, plan, result, seconds, notes), **told})
+
+    def _assignment(self, batch: int, share: Share, progress: Progress, parked: frozenset[str]) -> Assignment:
+        saved = {unit: dict(parts) for unit, parts in self.checkpoint.version.units.items()}
+        return Assignment(
+            batch, pack_network(self.network, self.tables), share.schedule, clocks(self.network, progress), saved,
+            self.root, parked, self._rewritten, share.herded,
+        )  # fmt: skip
 
     def _tell(self, figures: dict[str, Any]) -> None:  # Any: JSON
         self.history.append(figures)
@@ -251,25 +256,29 @@ class Driver:
         if failed and self.stop_on_failure:
             told = "; ".join(f"{operator}: {reason}" for operator, reason in failed.items())
             raise DroverError(f"operators failed and stop_on_failure is set: {told}")
+        if self.stop_on_failure:
+            self.queries.refuse_failures(result)
         return failed
 
     def _deliver(self, result: Result, batch: int, spark: SparkSession) -> None:
         for stream, rows in result.rows.items():
             for sink in self.sinks.get(stream, ()):
                 sink.write(rows, batch, spark)
+        self.queries.deliver(result, batch, spark)
         if self.dead_letters is not None and result.dead:
             self.dead_letters.write(letters(result.dead), batch, spark)
 
-    def _commit(self, batch: int, result: Result, notes: Mapping[str, Any]) -> None:
+    def _commit(self, batch: int, result: Result, notes: Mapping[str, Any], dropped: tuple[Key, ...]) -> None:
         fs, path = open_root(self.root)
         segments = tuple(segment for report in result.reports for segment in report.segments)
         bounds = {key: bound for report in result.reports for key, bound in report.bounds.items()}
-        entry = Commit(batch, segments, bounds, notes=notes)
+        entry = Commit(batch, segments, bounds, dropped, notes)
         self.checkpoint = commit(fs, path, self.checkpoint, entry)
         self._rewritten = frozenset()
         if batch % SWEEP_EVERY == 0:
             sweep(fs, path)
             self.planner.sweep(batch - KEEP)
+            self.queries.office.clerk.tidy()
             self._rewritten = scattered(self.checkpoint.version)
 
     def _settle(self, operators: Collection[str]) -> None:

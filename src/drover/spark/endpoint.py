@@ -16,6 +16,7 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from socketserver import TCPServer, ThreadingMixIn
@@ -24,27 +25,30 @@ from urllib.parse import parse_qsl, urlsplit
 
 from drover.errors import DroverError, shorten
 from drover.spark.controller import Controller
-from drover.spark.routes import REQUESTS
+from drover.spark.queries.office import ERRANDS, Office
+from drover.spark.routes import LARGEST, REQUESTS, Answer, Fields, Request
 from drover.spark.whereabouts import HOST, Whereabouts, write
 
-LARGEST: Final = 64 * 1024  # bytes of a request's body; the longest names fit in many times
 SWALLOWED: Final = 2**20  # bytes that are read and dropped, so that a sender gets its answer before the line is cut
 PATIENCE: Final = 5.0  # seconds in which a request must be there
 AT_ONCE: Final = 16  # requests; a further one is hung up on
+Served = tuple[Request[Any], Callable[[Fields], Answer]]  # Any: of the controller or of the office
 log = logging.getLogger(__name__)
 
 
 class Endpoint:
-    """Serves one controller, from `start` to `close`; needs a checkpoint on a disk of this machine."""
+    """Serves one controller and one office, from `start` to `close`; needs a checkpoint on a disk of this machine."""
 
-    def __init__(self, controller: Controller, folder: Path, *, patience: float = PATIENCE) -> None:
-        self._controller, self._folder, self._patience = controller, folder, patience
+    def __init__(
+        self, controller: Controller, folder: Path, office: Office | None = None, *, patience: float = PATIENCE
+    ) -> None:
+        self._controller, self._office, self._folder, self._patience = controller, office, folder, patience
         self._closing = threading.Event()
         self._server: _Server | None = None
 
     def start(self) -> Whereabouts:
         """Begin to listen, and say where in the checkpoint."""
-        server = _Server(self._controller, secrets.token_urlsafe(32), self._patience)
+        server = _Server(self._controller, self._office, secrets.token_urlsafe(32), self._patience)
         found = Whereabouts(server.port, server.token, os.getpid(), socket.gethostname())
         try:
             self._written = write(self._folder, found)
@@ -81,8 +85,8 @@ class _Server(ThreadingMixIn, TCPServer):
     daemon_threads = False  # so that closing waits for them
     request_queue_size = 2 * AT_ONCE  # who does not find room there calls again a second later
 
-    def __init__(self, controller: Controller, token: str, patience: float) -> None:
-        self.controller, self.token, self.patience = controller, token, patience
+    def __init__(self, controller: Controller, office: Office | None, token: str, patience: float) -> None:
+        self.controller, self.office, self.token, self.patience = controller, office, token, patience
         self._free = threading.Semaphore(AT_ONCE)
         self._reading: set[socket.socket] = set()
         self._turn = threading.Lock()  # held while that is read or changed
@@ -104,6 +108,14 @@ class _Server(ThreadingMixIn, TCPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - the library's signature
         log.debug("a caller of the control endpoint has gone", exc_info=True)
+
+    def find(self, name: str) -> Served | None:
+        """Return what is asked or told by that name, and who answers; None if nobody does."""
+        if name in REQUESTS:
+            return REQUESTS[name], partial(REQUESTS[name].answer, self.controller)
+        if name in ERRANDS and self.office is not None:
+            return ERRANDS[name], partial(ERRANDS[name].answer, self.office)
+        return None
 
     def read_soon(self, line: socket.socket) -> threading.Timer:
         """Hang up on a caller whose request is not there in time; cancel it when it is."""
@@ -180,14 +192,17 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, answer)
 
     def _work(self, *, changes: bool) -> dict[str, Any]:  # Any: JSON
-        body = self._body()
-        self.server.read_done(self.connection, self._timer)
-        self._admit()
         address = urlsplit(self.path)
         name = address.path.removeprefix("/")
-        if name not in REQUESTS:
-            raise _Refused(404, f"there is no {shorten(address.path)}. Known: {', '.join(REQUESTS)}.")
-        request = REQUESTS[name]
+        served = self.server.find(name)
+        # Only who has the token may send much.
+        body = self._body(LARGEST if served is None or not self._is_admitted() else served[0].largest)
+        self.server.read_done(self.connection, self._timer)
+        self._admit()
+        if served is None:
+            known = [*REQUESTS, *(ERRANDS if self.server.office is not None else ())]
+            raise _Refused(404, f"there is no {shorten(address.path)}. Known: {', '.join(known)}.")
+        request, answer = served
         if request.changes != changes:
             raise _Refused(405, f"{name} must be sent by {'POST' if request.changes else 'GET'}.")
         given = _document(body) if changes else _query(address.query)
@@ -195,9 +210,9 @@ class _Handler(BaseHTTPRequestHandler):
             fields = request.read(given)
         except DroverError as error:
             raise _Refused(400, str(error)) from error
-        return request.answer(self.server.controller, fields)
+        return answer(fields)
 
-    def _body(self) -> bytes:
+    def _body(self, largest: int) -> bytes:
         """Return the body of the request, read in any case: who is cut off while sending does not read the answer."""
         said = self.headers.get_all("Content-Length") or ["0"]
         if len(said) > 1 or not (said[0].isascii() and said[0].isdigit()) or "Transfer-Encoding" in self.headers:
@@ -205,12 +220,19 @@ class _Handler(BaseHTTPRequestHandler):
                 411, "Content-Length must say how long the body is, and Transfer-Encoding must not be there."
             )
         length = int(said[0][:12])
-        body = self.rfile.read(min(length, SWALLOWED))
-        if length > LARGEST:
-            raise _Refused(413, f"the body has {length} bytes, but may have {LARGEST}. Send less.")
+        body = self.rfile.read(min(length, max(largest, SWALLOWED)))
+        if length > largest:
+            raise _Refused(413, f"the body has {length} bytes, but may have {largest}. Send less.")
         if len(body) < length:
             raise _Refused(408, f"{len(body)} of {length} bytes came within {self.server.patience:g} s. Send it again.")
         return body
+
+    def _is_admitted(self) -> bool:
+        try:
+            self._admit()
+        except _Refused:
+            return False
+        return True
 
     def _admit(self) -> None:
         """Refuse who has another name for this machine, as a page that was rebound to it has, or not the token."""

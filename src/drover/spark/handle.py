@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import polars as pl
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -15,21 +16,27 @@ from drover.control.explain import Explanation
 from drover.control.offer import Offer
 from drover.control.record import Record
 from drover.errors import DroverError
+from drover.network.queries import Query
+from drover.network.queries.notation import Entry
 from drover.placement.plan import Plan
 from drover.spark.controller import Controller
 from drover.spark.driver import Driver, Listener
 from drover.spark.endpoint import Endpoint
 from drover.spark.failures import clear
+from drover.spark.queries.clerk import Given, Receipt
+from drover.spark.queries.office import Office
+from drover.spark.sinks import Memory, Several
 
 
 class Handle:
     """A running network. Everything Spark's StreamingQuery tells and does, and the plan besides."""
 
     def __init__(
-        self, spark: SparkSession, query: StreamingQuery, driver: Driver, controller: Controller,
+        self, spark: SparkSession, query: StreamingQuery, driver: Driver, controller: Controller, office: Office,
         endpoint: Endpoint | None = None, *, closes: bool,
     ) -> None:  # fmt: skip
         self.control = controller  # the loop that decides on the plan
+        self._office = office
         self._endpoint = endpoint
         self._spark = spark
         self._query = query
@@ -107,6 +114,30 @@ class Handle:
     def drain(self, node: int, *, empty: bool = True) -> None:
         """Empty a node from the next period on and keep it empty, or (`empty` False) use it again."""
         self.control.drain(node, empty=empty)
+
+    def submit(self, queries: Iterable[Given] | Given, *, atomic: bool = False) -> Receipt:
+        """Hand in queries (`drover.Query`, or dicts as in a query file); those accepted run from the next batch on.
+
+        Each is judged by itself, and refused with its reasons or accepted; with `atomic` all are, or none.
+        """
+        given = [queries] if isinstance(queries, (Query, Entry, Mapping)) else queries
+        return self._office.submit(given, atomic=atomic)
+
+    def drop(self, *names: str, tenant: str | None = None, every: bool = False) -> tuple[str, ...]:
+        """Take queries out from the next batch on: those named, or every one; return their names."""
+        return self._office.drop(names, tenant=tenant, every=every)
+
+    def queries(self, tenant: str | None = None) -> pl.DataFrame:
+        """Return one row per submitted query: state, node, rates, cost, and why some are parked."""
+        return self._office.table(tenant)
+
+    def results(self, query: str) -> pl.DataFrame:
+        """Return all rows of one query so far, of a run whose sink for queries keeps them in memory."""
+        sink = self._office.sink
+        for one in sink.sinks if isinstance(sink, Several) else (sink,):
+            if isinstance(one, Memory):
+                return one.rows(query)
+        raise DroverError("no sink keeps results of queries in memory. Give drover.run(..., queries=sinks.Memory()).")
 
     @property
     def parked(self) -> dict[str, str]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from drover.flow.families.herded import RESULTS
 from drover.flow.node import Sample
 from drover.placement.plan import Plan
 from drover.spark.batch import Result
@@ -47,7 +48,7 @@ def describe(
         "seconds": {name: round(value, 4) for name, value in measured.items()},
         "rowsIn": dict(rows_in),
         "routed": [{"stream": stream, "node": node, **sums} for (stream, node), sums in sorted(sent.items())],
-        "rows": {stream: rows.height for stream, rows in result.rows.items()},
+        "rows": {stream: rows.height for stream, rows in result.rows.items() if not stream.startswith(RESULTS)},
         "deadLetters": {source: rows.height for source, rows in result.dead.items()},
         "watermarks": dict(notes["now"]),
         "parked": dict(notes["parked"]),

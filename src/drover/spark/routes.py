@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from drover.control.record import Kind, to_json
 from drover.errors import DroverError, nearest, shorten
@@ -17,15 +17,18 @@ from drover.spark.controller import Controller
 
 Answer = dict[str, Any]  # Any: JSON
 Fields = Mapping[str, Any]
-TEXT_OF: Final = {int: "a whole number", str: "a text", bool: "true or false"}
+TEXT_OF: Final = {int: "a whole number", str: "a text", bool: "true or false", list: "a list"}
+LARGEST: Final = 64 * 1024  # bytes of a request's body; the longest names fit in many times
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """One thing to ask or tell."""
+class Request(Generic[T]):
+    """One thing to ask or tell whoever knows or does it."""
 
-    answer: Callable[[Controller, Fields], Answer]
+    answer: Callable[[T, Fields], Answer]
     changes: bool = False  # whether it may change the run
+    largest: int = LARGEST
     needs: Mapping[str, type] = field(default_factory=dict)
     takes: Mapping[str, type] = field(default_factory=dict)  # what may be left out
 
@@ -117,7 +120,7 @@ def _move(controller: Controller, fields: Fields) -> Answer:
     return {"unit": fields["unit"], "node": fields["node"], "plan": plan.number}
 
 
-REQUESTS: Final[Mapping[str, Request]] = {
+REQUESTS: Final[Mapping[str, Request[Controller]]] = {
     "status": Request(_status),
     "history": Request(_history, takes={"last": int}),
     "explain": Request(_explain, needs={"unit": str}),

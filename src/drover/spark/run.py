@@ -9,6 +9,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 
 from drover.control.settings import Control, control_of, fitting
+from drover.control.tenants import limits_of
 from drover.errors import DroverError
 from drover.flow.state.storage import local_path, open_root
 from drover.flow.tables import Address, AnyAddress, addresses
@@ -21,7 +22,10 @@ from drover.spark.handle import Handle
 from drover.spark.idle import close_when_idle
 from drover.spark.offsets import location
 from drover.spark.planner import Planner
-from drover.spark.sinks import Function, Sink
+from drover.spark.queries.clerk import Clerk
+from drover.spark.queries.office import Office
+from drover.spark.queries.part import Part
+from drover.spark.sinks import Function, Several, Sink
 from drover.spark.slots import slots
 from drover.spark.sources import Given, read_sources
 
@@ -46,6 +50,8 @@ def run(
     tables: Mapping[str, AnyAddress] | None = None,
     control: Control | str | Mapping[str, Any] | None = None,  # Any: fields of Control
     endpoint: bool = True,
+    queries: AnySink | Sequence[AnySink] | None = None,
+    limits: Mapping[str, Any] | None = None,  # Any: Limits, or its fields
 ) -> Handle:
     """Start a network and return its handle.
 
@@ -59,21 +65,27 @@ def run(
     another name there. A table that is left out lives in `tables.db` in the checkpoint. A table that is missing is
     made; one that is not as declared is refused. `control` says how load is managed: "observe" (the default), "propose"
     or "auto", or settings of `drover.Control` by name. With `endpoint`, and a checkpoint on a disk of this machine, the
-    commands `drover status`, `plan`, `apply` and the like reach the run; see docs/commands.md.
+    commands `drover status`, `plan`, `apply` and the like reach the run; see docs/commands.md. `queries` is a sink, or
+    several, for results of queries that are submitted while it runs, and `limits` is what tenants may have of them; see
+    docs/queries.md.
     """
+    allowed = limits_of(limits)
     settings = fitting(control_of(control), units_of(network))
     delivered = _sinks(network, sinks)
     reading = read_sources(network, sources)
     spark = reading.frame.sparkSession
+    office = Office(Clerk(network, checkpoint, allowed), sink=_queries_sink(queries))
+    planner = Planner(checkpoint, _plan(network, plan, nodes))
     driver = Driver(
-        network, reading, delivered, checkpoint, Planner(checkpoint, _plan(network, plan, nodes)), stop_on_failure,
+        network, reading, delivered, checkpoint, planner, Part(network, office), stop_on_failure,
         None if dead_letters is None else _sink(dead_letters), _addresses(network, tables or {}, checkpoint),
     )  # fmt: skip
     controller = Controller(network, driver.planner, settings, slots=slots(spark))
+    office.clerk.closed = controller.closed
     driver.open()
     driver.listen(controller)
     controller.start()
-    listening = _listen(controller, checkpoint) if endpoint else None
+    listening = _listen(controller, office, checkpoint) if endpoint else None
     try:
         writer = reading.frame.writeStream.queryName(network.name).foreachBatch(driver.process)
         writer = writer.option("checkpointLocation", location(checkpoint))
@@ -87,16 +99,16 @@ def run(
     drains = bool(trigger and (trigger.get("availableNow") or trigger.get("once")))
     if not drains:
         close_when_idle(spark, query, driver)
-    return Handle(spark, query, driver, controller, listening, closes=drains)
+    return Handle(spark, query, driver, controller, office, listening, closes=drains)
 
 
-def _listen(controller: Controller, checkpoint: str) -> Endpoint | None:
+def _listen(controller: Controller, office: Office, checkpoint: str) -> Endpoint | None:
     """Start the endpoint of a run whose checkpoint is on a disk of this machine; a run goes on without one."""
     folder = local_path(*open_root(checkpoint))
     if folder is None:
         return None
     try:
-        listening = Endpoint(controller, folder)
+        listening = Endpoint(controller, folder, office)
         listening.start()
     except OSError as error:
         log.warning("the run has no control endpoint, so commands do not reach it: %s", error)
@@ -124,6 +136,12 @@ def _addresses(network: Network, given: Mapping[str, AnyAddress], checkpoint: st
 
 def _sink(given: AnySink) -> Sink:
     return given if hasattr(given, "write") else Function(given)
+
+
+def _queries_sink(given: AnySink | Sequence[AnySink] | None) -> Sink | None:
+    if given is None or not isinstance(given, Sequence):
+        return None if given is None else _sink(given)
+    return Several(tuple(map(_sink, given)))
 
 
 def _sinks(network: Network, sinks: Mapping[str, AnySink | Sequence[AnySink]]) -> dict[str, tuple[Sink, ...]]:

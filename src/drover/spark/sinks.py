@@ -2,6 +2,8 @@
 
 Rule 1: a sink may be given a batch twice, with the same rows, after a crash: writing it twice must leave what writing
 it once does. Rule 2: the batch is computed once, whatever the number of sinks.
+Rule 3: results of submitted queries come as one table for all queries with the same columns, the name of the query in
+the first; a sink that keeps tables apart says how by `for_table`.
 """
 
 from __future__ import annotations
@@ -9,9 +11,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 import polars as pl
 from pyspark.sql import DataFrame, SparkSession
@@ -19,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from drover.errors import DroverError
 
 FORMATS: Final = ("parquet", "json", "csv")
+QUERY: Final = "query"  # the first column of results of submitted queries
 
 
 class Sink(Protocol):
@@ -27,6 +30,20 @@ class Sink(Protocol):
     def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
         """Take the rows of a batch."""
         ...
+
+
+@runtime_checkable
+class Tabled(Protocol):
+    """A sink that keeps tables apart."""
+
+    def for_table(self, name: str) -> Sink:
+        """Return the sink of one table."""
+        ...
+
+
+def for_table(sink: Sink, name: str) -> Sink:
+    """Return what takes the rows of one table: the sink itself, if it does not keep them apart."""
+    return sink.for_table(name) if isinstance(sink, Tabled) else sink
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +57,10 @@ class Files:
         """Refuse an unknown format."""
         if self.format not in FORMATS:
             raise DroverError(f"format is {self.format!r}, but must be one of {', '.join(FORMATS)}. Choose one.")
+
+    def for_table(self, name: str) -> Files:
+        """Return a sink that writes into a folder below."""
+        return replace(self, folder=str(Path(self.folder) / name))
 
     def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
         """Write the batch under a temporary name, make it durable, and give it its name."""
@@ -71,14 +92,26 @@ class Memory:
     """Keeps all rows in the driver's memory, for tests and for a look."""
 
     batches: dict[int, pl.DataFrame] = field(default_factory=dict)
+    tables: dict[str, Memory] = field(default_factory=dict)  # of submitted queries
+
+    def for_table(self, name: str) -> Memory:
+        """Return what keeps the rows of one table."""
+        return self.tables.setdefault(name, Memory())
 
     def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
         """Keep the batch."""
         self.batches[batch] = rows
 
-    def rows(self) -> pl.DataFrame:
-        """Return all rows so far."""
-        return pl.concat([self.batches[batch] for batch in sorted(self.batches)]) if self.batches else pl.DataFrame()
+    def rows(self, query: str | None = None) -> pl.DataFrame:
+        """Return all rows so far: of an output, or (without its name) those of one submitted query."""
+        if query is None:
+            kept = [self.batches[batch] for batch in sorted(self.batches)]
+            return pl.concat(kept) if kept else pl.DataFrame()
+        for table in self.tables.values():
+            found = table.rows().filter(pl.col(QUERY) == query)
+            if found.height:
+                return found.drop(QUERY)
+        return pl.DataFrame()
 
 
 @dataclass(slots=True)
@@ -114,6 +147,10 @@ class Several:
     """Hands each batch to several sinks, in turn."""
 
     sinks: tuple[Sink, ...]
+
+    def for_table(self, name: str) -> Several:
+        """Return the sinks of one table."""
+        return Several(tuple(for_table(sink, name) for sink in self.sinks))
 
     def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
         """Hand it on."""

@@ -13,7 +13,7 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Final
+from typing import Any, Final
 
 from drover.control import history
 from drover.control.settings import control_of
@@ -21,22 +21,30 @@ from drover.errors import DroverError
 from drover.flow.state.commits import latest
 from drover.flow.state.lock import Holder, hold
 from drover.flow.state.storage import local_path, open_root
+from drover.network.model import Network
 from drover.placement.plan import round_robin
 from drover.spark.changes import noted_network
 from drover.spark.controller import Controller
 from drover.spark.planner import Planner
-from drover.spark.routes import REQUESTS, Answer, Fields
+from drover.spark.queries import stopped as queries
+from drover.spark.queries.office import ERRANDS, told
+from drover.spark.routes import REQUESTS, Answer, Fields, Request
 
 
-def controller_of(checkpoint: str) -> Controller:
-    """Return the loop of a run as the run left it; it is not to be started."""
-    fs, path = open_root(checkpoint)
-    network = noted_network(fs, path)
+def _network_of(checkpoint: str) -> Network:
+    network = noted_network(*open_root(checkpoint))
     if network is None:
         raise DroverError(
             f"{checkpoint} is not the checkpoint of a run: there is no network in it. "
             "Name the folder that the run file, or drover.run, calls checkpoint."
         )
+    return network
+
+
+def controller_of(checkpoint: str) -> Controller:
+    """Return the loop of a run as the run left it; it is not to be started."""
+    fs, path = open_root(checkpoint)
+    network = _network_of(checkpoint)
     planner = Planner(checkpoint, round_robin(network, 1))
     done = latest(fs, path)
     entry = planner.recover(done)
@@ -50,18 +58,23 @@ def controller_of(checkpoint: str) -> Controller:
 
 def answer(checkpoint: str, name: str, given: Mapping[str, object]) -> Answer:
     """Answer a request; DroverError says why not, or what to do first."""
-    fields = REQUESTS[name].read(given)
-    found = _change(checkpoint, name, fields) if REQUESTS[name].changes else _tell(checkpoint, name, fields)
+    request: Request[Any] = REQUESTS[name] if name in REQUESTS else ERRANDS[name]
+    fields = request.read(given)
+    found = _change(checkpoint, name, fields) if request.changes else _tell(checkpoint, name, fields)
     told: Answer = json.loads(json.dumps(found))  # as it would come from an endpoint
     return told
 
 
 def _tell(checkpoint: str, name: str, fields: Fields) -> Answer:
-    return REQUESTS[name].answer(controller_of(checkpoint), fields)
+    if name in REQUESTS:
+        return REQUESTS[name].answer(controller_of(checkpoint), fields)
+    _network_of(checkpoint)
+    return told(queries.table(checkpoint, fields.get("tenant")))
 
 
 def _change(checkpoint: str, name: str, fields: Fields) -> Answer:
-    controller_of(checkpoint)  # refuses what is no checkpoint, before a lock is made in it
+    # What is no checkpoint is refused before a lock is made in it.
+    _network_of(checkpoint) if name in ERRANDS else controller_of(checkpoint)
     if name not in CHANGES:
         raise DroverError(WHEN_RUNNING[name])
     fs, path = open_root(checkpoint)
@@ -72,21 +85,30 @@ def _change(checkpoint: str, name: str, fields: Fields) -> Answer:
         )
     # From here on no run can start, which would go on with what is there now and write over what is said here.
     with hold(fs, path, Holder(os.getpid(), socket.gethostname(), time.strftime("%Y-%m-%d %H:%M:%S"))):
-        return CHANGES[name](controller_of(checkpoint), fields)
+        return CHANGES[name](checkpoint, fields)
 
 
-def _apply(controller: Controller, fields: Fields) -> Answer:
+def _apply(checkpoint: str, fields: Fields) -> Answer:
     """Approve a proposal: that which waits, or that which is worked out anew from the same files, hence the same."""
+    controller = controller_of(checkpoint)
     controller.proposal()
     approved = controller.defer(fields["id"])
     return {"approved": approved.id, "plan": approved.base, "proposal": asdict(approved)}
 
 
+def _drain(checkpoint: str, fields: Fields) -> Answer:
+    return REQUESTS["drain"].answer(controller_of(checkpoint), fields)
+
+
+def _drop(checkpoint: str, fields: Fields) -> Answer:
+    """Take queries out; they are gone when the run starts."""
+    names = [str(name) for name in fields.get("names", [])]
+    return {"dropped": queries.drop(checkpoint, names, fields.get("tenant"), every=fields.get("all", False))}
+
+
 WHEN_RUNNING: Final[Mapping[str, str]] = {
     "mode": "the run is stopped, and is told its mode when it starts: drover.run(..., control=MODE). Start it first.",
+    "submit": "the run is stopped, and queries are checked and placed by a run that works. Start it first.",
     "move": "the run is stopped, so nothing moves. Start it first, or approve what is proposed: drover apply.",
 }
-CHANGES: Final[Mapping[str, Callable[[Controller, Fields], Answer]]] = {
-    "apply": _apply,
-    "drain": REQUESTS["drain"].answer,
-}
+CHANGES: Final[Mapping[str, Callable[[str, Fields], Answer]]] = {"apply": _apply, "drain": _drain, "drop": _drop}

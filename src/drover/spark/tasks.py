@@ -114,7 +114,8 @@ class RouterTask:
             # Each gathering is an origin of its own, so that serial numbers never repeat.
             origin = partition + number * 10_000
             sources = dict(_by_source(rows, self.layout.shapes))
-            frames = list(route(network, self.assignment.schedule, sources, origin))
+            interest = MEMORY.interest(self.assignment)
+            frames = list(route(network, self.assignment.schedule, sources, origin, interest))
             for index, strays in enumerate(self.layout.strays):
                 mine = rows.filter(pl.col(SOURCE) == -1 - index)
                 columns = _columns({name: column for name, column in strays.shape.items() if name != strays.by})
@@ -146,7 +147,7 @@ class NodeTask:
         started, busy = time.perf_counter(), time.process_time()
         attempt = f"{self.hop}-{_attempt()}"
         sent, report = run_worker(self.assignment, place, frames, attempt, MEMORY)
-        if report.samples:
+        if report.samples or report.tallies or report.parked or report.segments:
             seconds = time.perf_counter() - started
             report = replace(report, busy=time.process_time() - busy, seconds=seconds)
             sent.append(Frame(place.node, DRIVER, REPORT, self.hop * 10_000 + place.node, 0, pickle.dumps(report)))

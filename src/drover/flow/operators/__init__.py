@@ -16,7 +16,7 @@ from drover.flow.operators.table import PENDING, RunTableRead, RunTableWrite, se
 from drover.flow.operators.timeout import RunTimeout
 from drover.flow.operators.user import RunUserDefined
 from drover.flow.tables import Address
-from drover.network.model import Network
+from drover.network.model import Network, late_streams
 from drover.network.operators import (
     Aggregate,
     Filter,
@@ -43,18 +43,6 @@ class Workshop:
     spend: Spend
     may_be_late: frozenset[str]
     tables: Mapping[str, Address] = field(default_factory=dict)
-
-
-def late_streams(network: Network) -> frozenset[str]:
-    """Return the streams with rows that may come after their watermark: sources, and what is made of them row by row.
-
-    Results of windows and joins are never late: each is above the watermark of the batch before, by construction.
-    """
-    late = {source.name for source in network.sources}
-    for operator in network.order:
-        if not operator.holds_state and any(stream in late for stream in operator.inputs):
-            late.update(operator.outputs)
-    return frozenset(late)
 
 
 def _aggregate(operator: Aggregate, shop: Workshop) -> Runner:

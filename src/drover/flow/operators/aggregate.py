@@ -47,6 +47,7 @@ class RunAggregate:
         self.distinct = {name: to_polars(call.argument) for name, call in calls
                          if call.function == "count distinct" and call.argument is not None}  # fmt: skip
         self.output = {name: polars_type(kind) for name, kind in network.streams[operator.name].types.items()}
+        self.nothing = pl.DataFrame(schema=self.output)  # made once: it takes half a millisecond
 
     def run(self, inputs: Frames, state: UnitState, clock: Clock) -> dict[str, pl.DataFrame]:
         """Take in the batch's rows and give out the windows that close."""
@@ -60,20 +61,28 @@ class RunAggregate:
     def _take_in(self, rows: pl.DataFrame, state: UnitState, clock: Clock) -> None:
         if not rows.height:
             return
+        keyed = self.in_panes(rows, clock)
+        keys = [PANE, *self.groups]
+        made = [expr.alias(name) for partial in self.partials.values() for name, expr in partial.make.items()]
+        self.take_panes(keyed.group_by(keys, maintain_order=True).agg(made), state)
+        for part, value in self.distinct.items():
+            state.append(part, keyed.select(*keys, value.alias(VALUE)).drop_nulls(VALUE).unique(maintain_order=True))
+            if (values := state.parts.get(part)) is not None and values.n_chunks() > MOST_CHUNKS:
+                state.merge(part, values.unique(maintain_order=True))
+
+    def in_panes(self, rows: pl.DataFrame, clock: Clock) -> pl.DataFrame:
+        """Return the rows that are not too late, each with its pane."""
         micros = pl.col(self.time).dt.epoch("us")
         if self.may_be_late and clock.late is not None:
             rows = rows.filter(micros >= oldest_needed(self.operator, clock.late))
-        keyed = rows.with_columns((micros - micros % self.pane).alias(PANE))
-        keys = [PANE, *self.groups]
-        made = [expr.alias(name) for partial in self.partials.values() for name, expr in partial.make.items()]
-        state.append(PANES, keyed.group_by(keys, maintain_order=True).agg(made))
-        for part, value in self.distinct.items():
-            state.append(part, keyed.select(*keys, value.alias(VALUE)).drop_nulls(VALUE).unique(maintain_order=True))
+        return rows.with_columns((micros - micros % self.pane).alias(PANE))
+
+    def take_panes(self, made: pl.DataFrame, state: UnitState) -> None:
+        """Keep partial aggregates, one row per pane and group."""
+        state.append(PANES, made)
         if (panes := state.parts.get(PANES)) is not None and panes.n_chunks() > MOST_CHUNKS:
+            keys = [PANE, *self.groups]
             state.merge(PANES, panes.group_by(keys, maintain_order=True).agg(self._merges()))
-            for part in self.distinct:
-                if part in state.parts:
-                    state.merge(part, state.parts[part].unique(maintain_order=True))
 
     def _merges(self) -> list[pl.Expr]:
         return [expr.alias(name) for partial in self.partials.values() for name, expr in partial.merge.items()]
@@ -81,10 +90,10 @@ class RunAggregate:
     def _give_out(self, state: UnitState, clock: Clock) -> pl.DataFrame:
         panes = state.parts.get(PANES)
         if panes is None or clock.now is None:
-            return pl.DataFrame(schema=self.output)
+            return self.nothing
         tagged = tag_windows(self.operator, panes, clock, self.pane)
         if tagged is None:
-            return pl.DataFrame(schema=self.output)
+            return self.nothing
         keys = [START, *self.groups]
         windows = tagged.group_by(keys, maintain_order=True).agg(self._merges())
         for part in self.distinct:

@@ -22,65 +22,83 @@ Columns = Mapping[str, pl.Expr]
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """How one aggregate is kept: `make` from rows, `merge` from partials, `finish` from merged partials."""
+    """How one aggregate is kept: `make` from rows, `merge` from partials, `finish` from merged partials.
+
+    `running` is what `make` would give for the first row, the first two, and so on; None where that is not known to be
+    the same.
+    """
 
     make: Columns
     merge: Columns
     finish: pl.Expr
+    running: Columns | None = None
 
 
 def make_partial(aggregate: Aggregate, time: str, prefix: str) -> Partial:
     """Return how an aggregate is kept in columns that start with `prefix`; count distinct has none (see `panes`)."""
     if aggregate.argument is None:
         n = f"{prefix}n"
-        return Partial({n: pl.len().cast(pl.Int64)}, {n: pl.col(n).sum()}, pl.col(n))
+        running = {n: pl.int_range(1, pl.len() + 1, dtype=pl.Int64)}
+        return Partial({n: pl.len().cast(pl.Int64)}, {n: pl.col(n).sum()}, pl.col(n), running)
     x = to_polars(aggregate.argument)
     return BUILDERS[aggregate.function](aggregate, x, pl.col(time), prefix)
 
 
 def _count(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
     n = f"{prefix}n"
-    return Partial({n: x.count().cast(pl.Int64)}, {n: pl.col(n).sum()}, pl.col(n))
+    return Partial({n: x.count().cast(pl.Int64)}, {n: pl.col(n).sum()}, pl.col(n), {n: _so_far(x)})
+
+
+def _so_far(x: pl.Expr) -> pl.Expr:
+    """Return how many values there have been, NULL not counted."""
+    return x.is_not_null().cast(pl.Int64).cum_sum()
 
 
 def _total(aggregate: Aggregate, x: pl.Expr, prefix: str) -> tuple[dict[str, pl.Expr], pl.Expr]:
-    """Return the columns of an exact (whole numbers) or double total, and the merged total."""
+    """Return the summands of an exact (whole numbers) or double total, and the total of their sums."""
     assert aggregate.argument is not None
     if aggregate.argument.type.is_integer:
         wide = x.cast(pl.Int64)
         high, low = f"{prefix}high", f"{prefix}low"
-        made = {high: (wide // HALF).sum(), low: (wide % HALF).sum()}
-        return made, pl.col(high).cast(pl.Int128) * HALF + pl.col(low).cast(pl.Int128)
+        return {high: wide // HALF, low: wide % HALF}, pl.col(high).cast(pl.Int128) * HALF + pl.col(low).cast(pl.Int128)
     total = f"{prefix}total"
-    return {total: x.cast(pl.Float64).sum()}, pl.col(total)
+    return {total: x.cast(pl.Float64)}, pl.col(total)
+
+
+def _summed(aggregate: Aggregate, x: pl.Expr, prefix: str, finish: Callable[[pl.Expr], pl.Expr]) -> Partial:
+    n = f"{prefix}n"
+    summands, total = _total(aggregate, x, prefix)
+    made = {name: one.sum() for name, one in summands.items()} | {n: x.count().cast(pl.Int64)}
+    merged = {name: pl.col(name).sum() for name in made}
+    running = {name: one.fill_null(0).cum_sum() for name, one in summands.items()} | {n: _so_far(x)}
+    return Partial(made, merged, pl.when(pl.col(n) > 0).then(finish(total)), running)
 
 
 def _sum(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
-    n = f"{prefix}n"
-    made, total = _total(aggregate, x, prefix)
-    made[n] = x.count().cast(pl.Int64)
-    merged = {name: pl.col(name).sum() for name in made}
-    return Partial(made, merged, pl.when(pl.col(n) > 0).then(total.cast(polars_type(aggregate.type), strict=False)))
+    return _summed(aggregate, x, prefix, lambda total: total.cast(polars_type(aggregate.type), strict=False))
 
 
 def _avg(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
-    n = f"{prefix}n"
-    made, total = _total(aggregate, x, prefix)
-    made[n] = x.count().cast(pl.Int64)
-    merged = {name: pl.col(name).sum() for name in made}
-    return Partial(made, merged, pl.when(pl.col(n) > 0).then(total.cast(pl.Float64) / pl.col(n)))
+    return _summed(aggregate, x, prefix, lambda total: total.cast(pl.Float64) / pl.col(f"{prefix}n"))
 
 
 def _least(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
     v = f"{prefix}v"
-    return Partial({v: x.min()}, {v: pl.col(v).min()}, pl.col(v))
+    running = {v: x.cum_min().forward_fill()} if _counts_up(aggregate) else None
+    return Partial({v: x.min()}, {v: pl.col(v).min()}, pl.col(v), running)
 
 
 def _greatest(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
     v = f"{prefix}v"
     if aggregate.type.is_float:  # NaN is the largest number
         return Partial({v: x.nan_max()}, {v: pl.col(v).nan_max()}, pl.col(v))
-    return Partial({v: x.max()}, {v: pl.col(v).max()}, pl.col(v))
+    running = {v: x.cum_max().forward_fill()} if _counts_up(aggregate) else None
+    return Partial({v: x.max()}, {v: pl.col(v).max()}, pl.col(v), running)
+
+
+def _counts_up(aggregate: Aggregate) -> bool:
+    """Return whether Polars has running extremes of the type; of floats it has others, because of NaN."""
+    return aggregate.type.is_integer
 
 
 def _moments(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:

@@ -92,19 +92,19 @@ def dump(network: Network, path: str | os.PathLike[str]) -> None:
 def dumps(network: Network) -> str:
     """Return a network as the text of a file."""
     data: dict[str, Plain] = {"drover": VERSION, "name": network.name}
-    data["sources"] = {source.name: _written(source, SOURCE) for source in network.sources}
+    data["sources"] = {source.name: plain_fields(source, SOURCE) for source in network.sources}
     if network.tables:
-        data["tables"] = {table.name: _written(table, TABLE) for table in network.tables}
+        data["tables"] = {table.name: plain_fields(table, TABLE) for table in network.tables}
     data["operators"] = {
-        operator.name: {KIND: operator.kind, **_written(operator, KINDS[operator.kind])}
+        operator.name: {KIND: operator.kind, **plain_fields(operator, KINDS[operator.kind])}
         for operator in network.operators
     }
     data["outputs"] = list(network.outputs)
     return emit(data)
 
 
-def _written(part: Source | Table | Operator, fields: Iterable[Field]) -> dict[str, Plain]:
-    """Return the fields that differ from their defaults."""
+def plain_fields(part: Source | Table | Operator, fields: Iterable[Field]) -> dict[str, Plain]:
+    """Return the fields of a part that differ from their defaults, as they stand in a file."""
     plain: dict[str, Plain] = {}
     for field in fields:
         value = attrgetter(*field.targets)(part)

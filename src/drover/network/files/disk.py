@@ -1,6 +1,6 @@
 """Files of a person's: read within bounds, written whole or not at all.
 
-Rule 1: only regular files are read, and never more than `MOST_BYTES`; pipes, devices and directories are refused.
+Rule 1: only regular files are read, and never more than the reader allows; pipes, devices and directories are refused.
 Rule 2: a reader of a file that is being written sees the old or the new text, never a part.
 """
 
@@ -26,8 +26,8 @@ KINDS: Final = (
 )
 
 
-def read_text(path: str | os.PathLike[str]) -> str:
-    """Return the text of a file; FileError says why it cannot be had."""
+def read_text(path: str | os.PathLike[str], most: int = MOST_BYTES) -> str:
+    """Return the text of a file of at most so many bytes; FileError says why it cannot be had."""
     try:
         # Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -36,30 +36,30 @@ def read_text(path: str | os.PathLike[str]) -> str:
             "unreadable", f"it must be opened ({_reason(error)})", "Correct the name or its rights."
         ) from error
     try:
-        _refuse_odd(os.fstat(descriptor))
+        _refuse_odd(os.fstat(descriptor), most)
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return read_stream(file)
+            return read_stream(file, most)
     finally:
         os.close(descriptor)
 
 
-def _refuse_odd(found: os.stat_result) -> None:
+def _refuse_odd(found: os.stat_result, most: int) -> None:
     """Raise FileError for anything but a regular file of a reasonable size."""
     if not stat.S_ISREG(found.st_mode):
         kind = next((word for test, word in KINDS if test(found.st_mode)), "no regular file")
         raise _refusal(kind, "a network is read from a regular file", "Name a file, or - for standard input.")
-    if found.st_size > MOST_BYTES:
-        raise _too_long(f"{found.st_size} bytes long")
+    if found.st_size > most:
+        raise _too_long(f"{found.st_size} bytes long", most)
 
 
-def read_stream(file: BinaryIO) -> str:
+def read_stream(file: BinaryIO, most: int = MOST_BYTES) -> str:
     """Return the text of an open file or pipe, read once and within bounds."""
     try:
-        data = file.read(MOST_BYTES + 1)
+        data = file.read(most + 1)
     except OSError as error:
         raise _refusal("unreadable", f"it must be readable ({_reason(error)})", "Name another file.") from error
-    if len(data) > MOST_BYTES:
-        raise _too_long(f"more than {MOST_BYTES} bytes long")
+    if len(data) > most:
+        raise _too_long(f"more than {most} bytes long", most)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -117,5 +117,5 @@ def _refusal(value: str, rule: str, way_out: str) -> FileError:
     return FileError([file_fault(value, rule, way_out)])
 
 
-def _too_long(value: str) -> FileError:
-    return _refusal(value, f"a network file has at most {MOST_BYTES} bytes", "Split the network into several files.")
+def _too_long(value: str, most: int) -> FileError:
+    return _refusal(value, f"a network file has at most {most} bytes", "Split the network into several files.")

@@ -2,7 +2,8 @@
 
 Rule 1: nothing is constructed but text: whether `yes` is a word or a truth is for the field that reads it.
 Rule 2: the tree is built from parser events by a loop, so neither depth nor size of a file can exhaust anything.
-Rule 3: what makes a file mean more than it shows is refused: anchors, aliases, tags, merge keys, a second document.
+Rule 3: what makes a file mean more than it shows is refused: anchors, aliases, tags, merge keys, and a second document
+where one is meant.
 """
 
 from __future__ import annotations
@@ -68,21 +69,35 @@ def file_fault(value: str, rule: str, way_out: str, line: int | None = None) -> 
 
 def read_document(text: str) -> Document:
     """Return the tree of a YAML text."""
+    reader = _Reader()
+    fatal = _feed(reader, text)
+    return reader.document() if fatal is None else Document(None, (*reader.faults, *fatal))
+
+
+def read_documents(text: str) -> tuple[tuple[Node, ...], tuple[Fault, ...]]:
+    """Return the roots of all documents of a YAML text, and what is wrong with the notation; no roots if it is bad."""
+    reader = _Reader(several=True)
+    fatal = _feed(reader, text)
+    usable = fatal is None and not reader.spoiled
+    return tuple(reader.roots) if usable else (), (*reader.faults, *(fatal or ()))
+
+
+def _feed(reader: _Reader, text: str) -> tuple[Fault, ...] | None:
+    """Let a reader take a text; return why it could not go on to the end, or None if it could."""
     text = text.removeprefix("\ufeff")
     if bad := UNPRINTABLE.search(text):
         line = 1 + sum(1 for _ in BREAK.finditer(text, 0, bad.start()))
         way_out = "Save the file as plain UTF-8 text; in double quotes it can be written as an escape."
         value = f"holding character U+{ord(bad[0]):04X}"
-        return Document(None, (file_fault(value, "a network file is printable text", way_out, line),))
-    reader = _Reader()
+        return (file_fault(value, "a network file is printable text", way_out, line),)
     try:
         for event in yaml.parse(text, Loader=LOADER):
             reader.take(event)
     except _RefusedError as refused:
-        return Document(None, (*reader.faults, *refused.args))
+        return refused.args
     except yaml.MarkedYAMLError as error:
-        return Document(None, (*reader.faults, _syntax_fault(error)))
-    return reader.document()
+        return (_syntax_fault(error),)
+    return None
 
 
 def _syntax_fault(error: yaml.MarkedYAMLError) -> Fault:
@@ -116,9 +131,10 @@ class _Frame:
 
 
 class _Reader:
-    """Builds the tree, event by event."""
+    """Builds the tree, event by event; `several` documents if there may be more than one."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, several: bool = False) -> None:
+        self.several = several
         self.faults: list[Fault] = []
         self.spoiled = False  # by notation whose meaning drover does not take
         self.roots: list[Node] = []
@@ -138,7 +154,7 @@ class _Reader:
             self._open(line, isinstance(event, yaml.MappingStartEvent))
         elif isinstance(event, yaml.CollectionEndEvent):
             self._add(self.frames.pop().finish(), closed=True)
-        elif isinstance(event, yaml.DocumentStartEvent) and self.roots:
+        elif isinstance(event, yaml.DocumentStartEvent) and self.roots and not self.several:
             raise _RefusedError(file_fault("several documents", "a file holds one network", "Remove this `---`.", line))
 
     def document(self) -> Document:

@@ -39,7 +39,7 @@ def read_draft(root: Fields, *, repeats: bool = False) -> Draft:
     nodes = {key.text: value for key, value in root.entries}
     if foreign := _foreign(nodes.get("drover")):
         return Draft(None, (foreign,))
-    drafter = _Drafter(reads=repeats)
+    drafter = Drafter(reads=repeats)
     meant = drafter.refuse_unknown(root, (), NETWORK, "a network file")
     for name in ("drover", "name", "sources"):
         if name not in nodes:
@@ -64,7 +64,7 @@ def _foreign(node: Node | None) -> Fault | None:
 
 
 @dataclass(slots=True)
-class _Drafter(Gatherer):
+class Drafter(Gatherer):
     """Reads section by section; `reads` says whether some operator's inputs are unknown."""
 
     makers: set[str] = field(default_factory=set)

@@ -1,0 +1,187 @@
+"""Small continuous queries by the thousand: filter by source and threshold, count and mean over windows.
+
+Plain Spark has two sides: a streaming query for each, which is what people write, at numbers where that still runs; and
+the expert's single query, which joins the rows with a broadcast table of rules and groups by rule. drover takes the
+same rules as submitted queries: of one shape, of fifty shapes, and a hundred thousand of one shape.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
+
+import drover
+from benchmarks.compare import Outcome, same_totals, take_turns
+from benchmarks.feed import Feed
+from benchmarks.sides import Batches, Count, DroverSide, Measure, Side, SparkSide, say, scratch, spark_session
+from drover.network.model import Network
+from drover.spark.run import run
+
+ROWS = 20_000  # per batch, which is a second of event time
+SITES = 100
+WINDOW = 5  # seconds
+BEGIN = 1_767_225_600
+TYPES = "ts timestamp, site string, value double"
+SHAPES = 50
+MEASURE: Measure = {"rows": "count(*)", "counted": "sum(n)", "means": "sum(mean)"}
+TRIGGER = 1.0  # seconds that a batch may take
+
+
+def rows(batch: int) -> pl.DataFrame:
+    rng = np.random.default_rng(batch)
+    times = np.sort(rng.integers((BEGIN + batch) * 1_000_000, (BEGIN + batch + 1) * 1_000_000, ROWS))
+    sites = rng.integers(0, SITES, ROWS)
+    frame = pl.DataFrame({"ts": times, "site": sites, "value": rng.random(ROWS) * 100})
+    return frame.with_columns(
+        pl.col("ts").cast(pl.Datetime("us", "UTC")), pl.format("s{}", pl.col("site")).alias("site")
+    )
+
+
+def rules(count: int) -> pl.DataFrame:
+    """A site and a threshold each."""
+    rng = np.random.default_rng(count)
+    sites = [f"s{number % SITES}" for number in range(count)]
+    return pl.DataFrame({"rule": range(count), "site": sites, "least": rng.integers(5_000, 9_900, count) / 100})
+
+
+def query(rule: int, site: str, least: float, shape: int = 0) -> dict[str, Any]:
+    """A rule as a query; with a shape from 1 on, one that differs from the others in more than constants."""
+    where = f"site = '{site}' and value > {least}" + (f" and value < 100 + {shape}" if shape % 2 else "")
+    size = f"{WINDOW + shape // 10} s"
+    mean = ("avg(value)", "sum(value)", "max(value)", "min(value)", "avg(value + 1.0)")[shape // 2 % 5]
+    return {
+        "name": f"q{rule}",
+        "operators": {
+            "mine": {"kind": "filter", "input": "readings", "where": where},
+            "counts": {"kind": "aggregate", "input": "mine", "size": size, "compute": {"n": "count(*)", "mean": mean}},
+        },
+    }
+
+
+def network(name: str) -> Network:
+    net = drover.Builder(name.replace(" ", "-"))
+    columns = {"ts": "timestamp", "site": "string", "value": "double"}
+    net.source("readings", columns, time="ts").filter("impossible", "value < 0").output()
+    return net.build()
+
+
+@dataclass
+class QueriesSide(DroverSide):
+    """drover with submitted queries, whose results are counted."""
+
+    queries: Sequence[Mapping[str, Any]] = ()
+    submitting: float = 0.0  # seconds
+    answers: Count = field(default_factory=lambda: Count(MEASURE))
+
+    def start(self, spark: SparkSession) -> None:
+        sources = {"readings": self.feed.read(spark, self.name, "readings")}
+        self.handle = run(
+            self.network, sources, {}, checkpoint=str(self.feed.folder / "checkpoints" / self.name), nodes=self.nodes,
+            stop_on_failure=True, queries=self.answers,
+        )  # fmt: skip
+        began = time.perf_counter()
+        receipt = self.handle.submit(self.queries)
+        self.submitting = time.perf_counter() - began
+        if receipt.refused:
+            raise RuntimeError(f"a query is refused: {receipt.refused[0].faults[0].text}")
+        say(f"{self.name}: {len(receipt.accepted)} queries submitted in {self.submitting:.1f} s")
+        (found,) = (one for one in spark.streams.active if str(one.id) == self.handle.id)
+        self.batches = Batches((found,))
+
+    def totals(self) -> dict[str, float]:
+        return dict(self.answers.found)
+
+
+def separate(count: int) -> Callable[[SparkSession, Callable[[str], DataFrame]], Mapping[str, DataFrame]]:
+    """A streaming query for each rule."""
+
+    def make(spark: SparkSession, read: Callable[[str], DataFrame]) -> Mapping[str, DataFrame]:
+        del spark
+        found = {}
+        for rule, site, least in rules(count).iter_rows():
+            mine = (
+                read("readings").withWatermark("ts", "0 seconds").where(F.expr(f"site = '{site}' AND value > {least}"))
+            )
+            found[f"q{rule}"] = mine.groupBy(F.window("ts", f"{WINDOW} seconds")).agg(*_computed())
+        return found
+
+    return make
+
+
+def joined(count: int) -> Callable[[SparkSession, Callable[[str], DataFrame]], Mapping[str, DataFrame]]:
+    """One query for all rules: a broadcast join, grouped by rule."""
+
+    def make(spark: SparkSession, read: Callable[[str], DataFrame]) -> Mapping[str, DataFrame]:
+        table = F.broadcast(spark.createDataFrame(rules(count).to_arrow()))
+        pairs = read("readings").withWatermark("ts", "0 seconds").join(table, "site").where("value > least")
+        return {"all": pairs.groupBy(F.window("ts", f"{WINDOW} seconds"), "rule").agg(*_computed())}
+
+    return make
+
+
+def _computed() -> tuple[Any, Any]:
+    return F.count("*").alias("n"), F.avg("value").alias("mean")
+
+
+def drover_side(feed: Feed, count: int, shapes: int = 1) -> QueriesSide:
+    given = [query(rule, site, least, rule % shapes) for rule, site, least in rules(count).iter_rows()]
+    name = f"drover {count}" + (f" of {shapes} shapes" if shapes > 1 else "")
+    return QueriesSide(name, feed, network(name), {}, queries=given)
+
+
+def spark_side(feed: Feed, count: int, *, single: bool) -> SparkSide:
+    if single:
+        return SparkSide(f"joined {count}", feed, joined(count), {"all": MEASURE})
+    return SparkSide(f"separate {count}", feed, separate(count), {f"q{rule}": MEASURE for rule in range(count)})
+
+
+def play(
+    spark: SparkSession, groups: Sequence[Sequence[Side]], batches: int, warm_up: int, outcome: Outcome
+) -> dict[str, float]:
+    """Run groups of sides one after the other, the sides of a group in turn; return the median seconds of each."""
+    took: dict[str, float] = {}
+    for sides in groups:
+        seconds, busy = take_turns(spark, sides, range(batches), warm_up)
+        took |= seconds
+        for side in sides:
+            side.stop()
+            outcome.figures[f"seconds per batch, {side.name}"] = seconds[side.name]
+            outcome.figures[f"processor seconds, {side.name}"] = busy[side.name]
+            if isinstance(side, QueriesSide):
+                outcome.figures[f"seconds to submit, {side.name}"] = side.submitting
+        same_totals([side for side in sides if "shapes" not in side.name])
+    return took
+
+
+def bench(quick: bool) -> Outcome:
+    batches, warm_up = (8, 3) if quick else (20, 8)
+    many = 10_000 if quick else 100_000
+    outcome = Outcome("queries")
+    with spark_session("queries") as spark, scratch() as folder:
+        feed = Feed(folder, {"readings": TYPES})
+        for batch in range(batches):
+            feed.write(batch, {"readings": rows(batch)})
+        few = (10,) if quick else (10, 50)
+        groups: list[list[Side]] = [[spark_side(feed, count, single=False)] for count in few]
+        groups.append([spark_side(feed, 1_000, single=True)])
+        groups.append(
+            [drover_side(feed, 10_000), drover_side(feed, 10_000, SHAPES), spark_side(feed, 10_000, single=True)]
+        )
+        if many > 10_000:
+            groups.append([drover_side(feed, many), spark_side(feed, many, single=True)])
+        took = play(spark, groups, batches, warm_up, outcome)
+    outcome.figures |= {"rows per batch": ROWS, "sources": SITES, "seconds of a window": WINDOW}
+    ours, shapes = took["drover 10000"], took[f"drover 10000 of {SHAPES} shapes"]
+    outcome.ratios = {f"{few[-1]} separate, drover 10000": took[f"separate {few[-1]}"] / ours}
+    for count in dict.fromkeys((10_000, many)):
+        outcome.ratios[f"joined, {count} each"] = took[f"joined {count}"] / took[f"drover {count}"]
+    outcome.ratios |= {"trigger of 1 s, 10000": TRIGGER / ours, "trigger of 1 s, 10000 of 50 shapes": TRIGGER / shapes}
+    outcome.targets = {name: 1.0 for name in outcome.ratios if name.startswith("trigger")}
+    return outcome

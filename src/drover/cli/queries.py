@@ -1,0 +1,177 @@
+"""`drover submit`, `drop` and `queries`: small queries of a network that runs, handed in, taken out and listed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import click
+
+from drover.cli.asking import from_option, json_option, tell
+from drover.cli.headroom import table
+from drover.cli.inputs import STDIN
+from drover.cli.proposals import Json, state_of
+from drover.errors import DroverError, Fault, FaultsError, visible
+from drover.network.files.disk import read_stream, read_text
+from drover.network.files.document import Fields
+from drover.network.files.lines import placed
+from drover.network.queries.notation import Entry, entries_of, plain_of
+from drover.spark.caller import ask
+
+MOST_BYTES: Final = 256 * 2**20  # of a query file
+AT_ONCE: Final = 20_000  # queries in one request, unless all are to be taken or none
+SHOWN: Final = 20  # queries, and refusals
+PER_MILLE: Final = 1_000
+
+
+@click.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option("--to", "checkpoint", metavar="CHECKPOINT", required=True, help="The checkpoint of the run.")
+@click.option("--atomic", is_flag=True, help="Take all queries, or none if one of them is refused.")
+@json_option
+def submit(files: tuple[str, ...], checkpoint: str, atomic: bool, as_json: bool) -> int:
+    """Hand queries in to the run that works on CHECKPOINT; they run from its next batch on.
+
+    FILE is YAML (one query, a list of them, or several documents) or, by its ending .jsonl, one JSON object per line;
+    `-` is standard input. Every query is judged by itself: those that are refused are told with their reasons, and the
+    others are taken. What is accepted is on disk, and survives whatever happens to the run.
+
+    \b
+      drover submit queries.yaml --to /data/checkpoint
+    """  # noqa: D301 - click wants the character itself
+    given = [(file, entry) for file in files for entry in _entries(file)]
+    answer = _send(checkpoint, given, atomic)
+    tell(answer, _submit_lines(answer), as_json)
+    if not as_json:
+        for refusal in answer["refusals"][:SHOWN]:
+            click.echo(f"drover: {_refusal_line(refusal)}", err=True)
+    return 1 if answer["refused"] else 0
+
+
+def _entries(file: str) -> list[Entry]:
+    """Return what a file holds; FaultsError of the file has its name."""
+    try:
+        piped = file == STDIN
+        text = read_stream(sys.stdin.buffer, MOST_BYTES) if piped else read_text(file, MOST_BYTES)
+        return entries_of(text, "" if piped else file)
+    except FaultsError as error:
+        raise DroverError("\n".join(f"{file}: {fault}" for fault in error.faults)) from error
+
+
+def _send(checkpoint: str, given: Sequence[tuple[str, Entry]], atomic: bool) -> dict[str, Any]:  # Any: JSON
+    """Hand in what can be read at all, and put what is refused together, in order, with its file and line."""
+    readable = [index for index, (_, entry) in enumerate(given) if entry.node is not None]
+    unread = [index for index, (_, entry) in enumerate(given) if entry.node is None]
+    if atomic and unread:
+        first = given[unread[0]]
+        raise DroverError(f"{first[0]}: {first[1].faults[0]}; so nothing is taken")
+    found: dict[int, dict[str, Any]] = {
+        index: {"name": None, "faults": [_told(fault) for fault in given[index][1].faults]} for index in unread
+    }
+    total: dict[str, Any] = {"accepted": 0, "refused": len(unread), "running": True, "live": True}
+    step = len(readable) if atomic else AT_ONCE
+    for start in range(0, len(readable), max(step, 1)):
+        part = readable[start : start + step]
+        plain = [plain_of(node) for index in part if (node := given[index][1].node) is not None]
+        answer = ask(checkpoint, "submit", queries=plain, atomic=atomic)
+        total["accepted"] += answer["accepted"]
+        total["refused"] += answer["refused"]
+        found |= {part[one["index"]]: one for one in answer["refusals"]}
+    total["refusals"] = [_located(found[index], *given[index]) for index in sorted(found)]
+    return total
+
+
+def _told(fault: Fault) -> dict[str, Any]:  # Any: JSON
+    return {"path": list(fault.path), "value": fault.value, "rule": fault.rule, "way_out": fault.way_out,
+            "text": fault.text}  # fmt: skip
+
+
+def _located(refusal: dict[str, Any], file: str, entry: Entry) -> dict[str, Any]:  # Any: JSON
+    """Return a refusal with the file and the lines of its faults."""
+    faults = []
+    for one in refusal["faults"]:
+        fault = Fault(tuple(one["path"]), one["value"], one["rule"], one["way_out"], entry.line)
+        line = placed([fault], entry.node)[0].line if isinstance(entry.node, Fields) else entry.line
+        faults.append({**one, "line": line})
+    return {"file": file, "line": entry.line, "name": refusal["name"], "faults": faults}
+
+
+def _submit_lines(answer: Json) -> Iterator[str]:
+    total = answer["accepted"] + answer["refused"]
+    yield f"{answer['accepted']:,} of {_count(total)} accepted, to run from the next batch on"
+    if answer["refused"] > SHOWN:
+        yield f"{answer['refused']:,} refused; the first {SHOWN} are told, --json tells more"
+
+
+def _refusal_line(refusal: Json) -> str:
+    name = "" if refusal["name"] is None else f"query {visible(refusal['name'])}: "
+    said = "; ".join(visible(fault["text"]) for fault in refusal["faults"])
+    return f"{visible(refusal['file'])}, line {refusal['faults'][0]['line']}: {name}{said}"
+
+
+@click.command()
+@click.argument("names", metavar="NAME...", nargs=-1)
+@from_option
+@click.option("--tenant", metavar="NAME", help="Drop queries of this tenant alone.")
+@click.option("--all", "every", is_flag=True, help="Drop all queries: of the tenant, or of everybody.")
+@json_option
+def drop(names: tuple[str, ...], checkpoint: str, tenant: str | None, every: bool, as_json: bool) -> None:
+    """Take the queries NAME... out of a run: they end with the batch that is running, and their state is deleted.
+
+    If one of them is not there, none is dropped. A run that is stopped drops them when it starts again.
+
+    \b
+      drover drop busy-east --from /data/checkpoint
+      drover drop --all --tenant acme --from /data/checkpoint
+    """  # noqa: D301 - click wants the character itself
+    of = {} if tenant is None else {"tenant": tenant}
+    answer = ask(checkpoint, "drop", names=list(names), all=every, **of)
+    when = "with the next batch" if answer["running"] else "when the run starts"
+    tell(answer, iter([f"{_count(answer['dropped'])} dropped, to be gone {when}"]), as_json)
+
+
+@click.command()
+@click.argument("checkpoint")
+@click.option("--tenant", metavar="NAME", help="List queries of this tenant alone.")
+@json_option
+def queries(checkpoint: str, tenant: str | None, as_json: bool) -> None:
+    """List the queries of the run on CHECKPOINT: state, node, rates, cost, state, and why some are parked.
+
+    Rates and cost are means over the last batches; those of a run that is stopped are not known. For people, the most
+    costly are shown and the others counted; --json has them all.
+    """
+    answer = ask(checkpoint, "queries", **({} if tenant is None else {"tenant": tenant}))
+    tell(answer, _queries_lines(answer), as_json)
+
+
+def _count(number: int) -> str:
+    return f"{number:,} {'query' if number == 1 else 'queries'}"
+
+
+def _queries_lines(answer: Json) -> Iterator[str]:
+    rows = answer["queries"]
+    states = {state: sum(row["state"] == state for row in rows) for state in ("live", "waiting", "parked")}
+    told = ", ".join(f"{number:,} {state}" for state, number in states.items() if number) or "none"
+    lag = max((row["lag"] for row in rows if row["lag"] is not None), default=None)
+    late = "" if lag is None else f"; results are at most {lag:.2f} s behind"
+    yield f"{state_of(answer)}: {_count(len(rows))}: {told}{late}"
+    if not rows:
+        return
+    shown = sorted(rows, key=lambda row: (row["parked"] is None, -(row["busy"] or 0.0), row["query"]))[:SHOWN]
+    yield ""
+    heads = ["query", "tenant", "state", "node", "rows in/s", "rows out/s", "busy ms/s", "state bytes", ""]
+    yield from table(heads, [_row(row) for row in shown])
+    if len(rows) > SHOWN:
+        yield f"... and {len(rows) - SHOWN:,} more; --json has them all"
+
+
+def _row(row: Json) -> list[str]:
+    def figure(name: str, form: str, scale: float = 1.0) -> str:
+        return "-" if row[name] is None else format(row[name] * scale, form)
+
+    return [
+        visible(row["query"]), visible(row["tenant"]), row["state"], figure("node", ".0f"), figure("rows_in", ",.1f"),
+        figure("rows_out", ",.2f"), figure("busy", ",.3f", PER_MILLE), figure("state_bytes", ",.0f"),
+        visible(row["parked"] or ""),
+    ]  # fmt: skip

@@ -1,0 +1,49 @@
+"""Queries of a run that is stopped: listed and dropped from the files of its checkpoint, without shapes and herds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from drover.flow.book.book import ADDED, Wish
+from drover.flow.book.files import Recovered, recover, write_wish
+from drover.flow.state.commits import latest
+from drover.flow.state.storage import open_root
+from drover.spark.queries.listing import listing
+from drover.spark.queries.names import Names
+from drover.spark.queries.reopen import NOTES
+from drover.spark.queries.standing import FIGURES
+
+
+def table(checkpoint: str, tenant: str | None = None) -> pl.DataFrame:
+    """Return one row per query; nothing is measured while nothing runs."""
+    found, failed = _found(checkpoint)
+    gone = [number for wish in found.wishes for number in wish.dropped]
+    waiting = pl.concat([pl.DataFrame(schema=ADDED), *(wish.added for wish in found.wishes)])
+    reasons = pl.col("number").cast(pl.String).replace_strict(failed, default=None, return_dtype=pl.String)
+    members = found.book.members.with_columns(pl.coalesce("parked", reasons).alias("parked"))
+    here = ~pl.col("number").is_in(gone)
+    return listing(members.filter(here), waiting.filter(here), pl.DataFrame(schema=FIGURES), None, tenant)
+
+
+def drop(checkpoint: str, names: Sequence[str], tenant: str | None, *, every: bool) -> int:
+    """Take queries out, to be gone when the run starts; the caller holds the checkpoint. Return how many."""
+    found, _ = _found(checkpoint)
+    known = Names()
+    rows = pl.concat([found.book.members.select(ADDED.names()), *(wish.added for wish in found.wishes)])
+    gone = {number for wish in found.wishes for number in wish.dropped}
+    known.add(row for row in rows.select("name", "number", "tenant").iter_rows() if row[1] not in gone)
+    chosen = known.choose(names, tenant, every=every)
+    if chosen:
+        serial = 1 + (found.wishes[-1].serial if found.wishes else found.book.upto)
+        numbers = tuple(known.by_name[name].number for name in chosen)
+        write_wish(*open_root(checkpoint), Wish(serial, dropped=numbers))
+    return len(chosen)
+
+
+def _found(checkpoint: str) -> tuple[Recovered, Mapping[str, str]]:
+    fs, path = open_root(checkpoint)
+    done = latest(fs, path)
+    notes = done.notes.get(NOTES, {})
+    return recover(fs, path, done.batch, notes.get("turn", -1)), notes.get("failed", {})

@@ -1,0 +1,64 @@
+"""Queries on nodes: topics together, closed nodes empty, and the same again after a restart."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drover.control.pasture import Pasture
+
+TOPICS = [("s", "k", value) for value in range(6)]
+
+
+def members(count: int, start: int = 0) -> tuple[list[int], list[list[tuple[str, str, int]]]]:
+    numbers = list(range(start, start + count))
+    return numbers, [[TOPICS[number % len(TOPICS)]] for number in numbers]
+
+
+def place(pasture: Pasture, count: int, start: int = 0) -> pl.DataFrame:
+    numbers, topics = members(count, start)
+    return pasture.place(numbers, topics, np.ones(count))
+
+
+def test_queries_of_one_topic_are_mostly_together_and_nodes_are_even() -> None:
+    pasture = Pasture(2, np.random.default_rng(0))
+    nodes = place(pasture, 600)["node"]
+    assert nodes.n_unique() == 2
+    assert abs(int((nodes == 0).sum()) - 300) < 60
+    assert 1 <= pasture.replication < 1.6
+
+
+def test_a_closed_node_gets_nothing_and_an_emptied_one_loses_all() -> None:
+    pasture = Pasture(3, np.random.default_rng(0), closed=[1])
+    first = place(pasture, 60)
+    assert set(first["node"]) == {0, 2}
+    moved = pasture.settle(3, closed=[1, 2])
+    assert sorted(moved["number"]) == sorted(first.filter(node=2)["number"])
+    assert set(moved["node"]) == {0}
+    assert pasture.settle(3, closed=[1, 2]).height == 0
+    assert set(place(pasture, 6, 60)["node"]) == {0}
+
+
+def test_more_nodes_are_used() -> None:
+    pasture = Pasture(1, np.random.default_rng(0))
+    place(pasture, 60)
+    assert set(pasture.settle(3)["node"]) == {0, 1, 2}
+
+
+@given(seed=st.integers(0, 99), gone=st.sets(st.integers(0, 2), max_size=2))
+def test_a_restored_herd_knows_where_everybody_is(seed: int, gone: set[int]) -> None:
+    before = Pasture(3, np.random.default_rng(seed))
+    placed = place(before, 30)
+    after = Pasture(3, np.random.default_rng(seed), closed=gone)
+    numbers, topics = members(30)
+    after.restore(numbers, topics, placed["node"])
+    moved = after.settle(3, gone)
+    assert sorted(moved["number"]) == sorted(placed.filter(pl.col("node").is_in(list(gone)))["number"])
+    assert not set(moved["node"]) & gone
+    after.leave(numbers[:10])
+    after.leave(numbers[:10])  # who is gone is gone
+    assert not set(place(after, 12, 30)["node"]) & gone
+    after.measure({TOPICS[0]: 5.0, "nobody's": 1.0})
+    assert after.replication >= 1

@@ -1,0 +1,61 @@
+"""Queries of many shapes that come, go and move, in families: each gives what it would give alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from numpy.random import Generator, default_rng
+
+from drover.network.queries import examine_query
+from tests.flow.families.herds import HerdHarness, alone
+from tests.flow.families.queries import herd_batches, random_network, random_query, varied
+from tests.flow.oracle import assert_same_rows
+from tests.flow.test_against_oracle import random_plan
+
+NODES = 3
+
+
+def submit_some(harness: HerdHarness, rng: Generator, shapes: int, members: int) -> None:
+    """Submit queries of a few shapes, each several times with other constants, and once with the same."""
+    for _ in range(shapes):
+        query = random_query(rng, harness.network, f"q{len(harness.members)}")
+        harness.submit(query, int(rng.integers(NODES)))
+        for _ in range(members):
+            other = varied(rng, query, f"q{len(harness.members)}")
+            if not examine_query(other, harness.network):
+                harness.submit(other, int(rng.integers(NODES)))
+
+
+def stir(harness: HerdHarness, rng: Generator) -> None:
+    """Let some members go, some come back under their old name, and some move."""
+    for member in [one for one in harness.members if one.lives(harness.batch) and one.born < harness.batch]:
+        what = rng.random()
+        if what < 0.15:
+            harness.drop(member)
+        elif what < 0.25:
+            harness.drop(member)
+            harness.submit(member.query, int(rng.integers(NODES)))
+        elif what < 0.5:
+            member.node = int(rng.integers(NODES))
+
+
+@pytest.mark.parametrize("seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 60))])
+def test_a_family_gives_what_each_of_its_queries_gives_alone(tmp_path: Path, seed: int) -> None:
+    rng = default_rng([seed, 77])
+    network = random_network(rng)
+    batches = herd_batches(network, rng)
+    harness = HerdHarness(network, tmp_path, rng)
+    submit_some(harness, rng, 3, 4)
+    for number, batch in enumerate(batches):
+        if number:
+            stir(harness, rng)
+        if number == 2:
+            submit_some(harness, rng, 1, 3)
+        plan = random_plan(network, number, rng)
+        harness.run(batch, replace(plan, nodes=max(plan.nodes, NODES)))
+    assert harness.failures == []
+    assert harness.parked == []
+    for member in harness.members:
+        assert_same_rows(harness.gave(member), alone(network, member, batches))

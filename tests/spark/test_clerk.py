@@ -1,0 +1,244 @@
+"""The clerk without Spark: what is accepted is durable, what a batch began with it begins with again, limits hold."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from drover.control.tenants import limits_of
+from drover.errors import DroverError, StateError
+from drover.flow.families.herded import Tally
+from drover.flow.families.members import MEMBER, NODE, QUERY
+from drover.flow.state.commits import Checkpoint
+from drover.flow.state.versions import Version
+from drover.spark.queries import stopped
+from drover.spark.queries.clerk import Begun, Clerk
+from drover.spark.queries.families import Families
+from drover.spark.queries.judging import EVERY, Inspector, topic_rates
+from drover.spark.queries.reopen import NOTES
+from drover.spark.queries.standing import Standing
+from tests.spark.queries import meters, parsed, query
+
+
+def opened(folder: Path, batch: int = -1, notes: dict[str, Any] | None = None, **limits: Any) -> Clerk:
+    clerk = Clerk(meters(), str(folder), limits_of(limits))
+    clerk.open(Checkpoint(Version(batch), {NOTES: notes} if notes else {}), 2)
+    return clerk
+
+
+def members(families: Families) -> dict[str, int]:
+    """Queries that run, with their nodes."""
+    return {
+        name: node
+        for family in families.by_id.values()
+        for name, node in zip(family.table[QUERY].to_pylist(), family.table[NODE].to_pylist(), strict=True)
+    }
+
+
+def queries(*numbers: int, tenant: str = "acme") -> list[dict[str, Any]]:
+    return [query(f"q{number}", number, tenant) for number in numbers]
+
+
+def begin(clerk: Clerk, batch: int, nodes: int = 2, *, again: bool = False) -> Begun:
+    return clerk.begin(batch, nodes, again=again)
+
+
+def test_what_is_submitted_runs_with_the_next_batch_and_what_is_dropped_does_not(tmp_path: Path) -> None:
+    clerk = opened(tmp_path)
+    assert members(begin(clerk, 0).families) == {}
+    assert clerk.submit(queries(0, 1, 2, 3)).accepted == ("q0", "q1", "q2", "q3")
+    assert clerk.waiting["name"].to_list() == ["q0", "q1", "q2", "q3"]
+    assert sorted(members(begin(clerk, 1).families)) == ["q0", "q1", "q2", "q3"]
+    assert clerk.drop(["q1"]) == ("q1",)
+    clerk.submit(queries(4))
+    begun = begin(clerk, 2)
+    assert sorted(members(begun.families)) == ["q0", "q2", "q3", "q4"]
+    assert set(members(begun.families).values()) <= {0, 1}
+    assert sorted(members(begun.before)) == ["q0", "q1", "q2", "q3"]
+
+
+def test_python_queries_are_taken_as_those_of_a_file(tmp_path: Path) -> None:
+    clerk = opened(tmp_path)
+    clerk.submit([parsed(one) for one in queries(0, 1)])
+    assert sorted(members(begin(clerk, 0).families)) == ["q0", "q1"]
+
+
+def test_a_name_that_comes_again_is_another_member(tmp_path: Path) -> None:
+    clerk = opened(tmp_path)
+    clerk.submit(queries(0))
+    first = [table.table[MEMBER].to_pylist() for table in begin(clerk, 0).families.by_id.values()]
+    clerk.drop(["q0"])
+    clerk.submit(queries(0))
+    then = [table.table[MEMBER].to_pylist() for table in begin(clerk, 1).families.by_id.values()]
+    assert (first, then) == ([[0]], [[1]])
+
+
+def test_each_is_refused_by_itself_and_atomic_takes_all_or_none(tmp_path: Path) -> None:
+    clerk = opened(tmp_path, acme={"queries": 2})
+    bad = {"name": "bad", "operators": {"f": {"kind": "filter", "input": "nowhere", "where": "true"}}}
+    receipt = clerk.submit([queries(0)[0], bad, queries(0)[0], *queries(1, 2)])
+    assert receipt.accepted == ("q0", "q1")
+    assert [(one.index, one.name) for one in receipt.refused] == [(1, "bad"), (2, "q0"), (4, "q2")]
+    told = [one.faults[0].text for one in receipt.refused]
+    assert "there is no such stream" in told[0]
+    assert "has that name" in told[1]
+    assert "it has 2 queries and may have 2" in told[2]
+    held = clerk.submit([*queries(5, tenant="b"), bad], atomic=True)
+    assert held.accepted == ()
+    assert "all were to be taken or none, and 1 of 2 cannot be" in held.refused[0].faults[0].text
+    assert clerk.submit(queries(5, 6, tenant="b"), atomic=True).accepted == ("q5", "q6")
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "said"),
+    [
+        pytest.param(["q0", "p1"], {}, "there is no query 'p1', so nothing is dropped", id="unknown"),
+        pytest.param(["q1"], {"tenant": "acme"}, "is of tenant 'b', not 'acme'", id="another tenant's"),
+        pytest.param([], {}, "either name", id="nobody"),
+        pytest.param(["q0"], {"every": True}, "either name", id="both"),
+    ],
+)
+def test_a_bad_drop_drops_nothing(tmp_path: Path, names: list[str], options: dict[str, Any], said: str) -> None:
+    clerk = opened(tmp_path)
+    clerk.submit([*queries(0), *queries(1, tenant="b")])
+    with pytest.raises(DroverError, match=said):
+        clerk.drop(names, **options)
+    assert len(members(begin(clerk, 0).families)) == 2
+    assert clerk.drop(tenant="b", every=True) == ("q1",)
+
+
+def test_what_was_accepted_is_there_after_a_crash(tmp_path: Path) -> None:
+    clerk = opened(tmp_path)
+    clerk.submit(queries(0, 1))
+    begin(clerk, 0)
+    clerk.submit(queries(2))
+    clerk.drop(["q0"])
+    again = opened(tmp_path, 0, {"turn": 0, "failed": {}})  # the other was killed after the commit of batch 0
+    assert again.submit(queries(1)).refused[0].name == "q1"
+    assert sorted(members(again.families)) == ["q0", "q1"]
+    assert sorted(members(begin(again, 1).families)) == ["q1", "q2"]
+
+
+def test_a_batch_that_was_begun_begins_as_it_did(tmp_path: Path) -> None:
+    clerk = opened(tmp_path)
+    clerk.submit(queries(*range(8)))
+    first = members(begin(clerk, 0).families)
+    again = opened(tmp_path)  # killed before the commit of batch 0
+    again.submit(queries(9))
+    again.drop(["q3"])
+    assert members(begin(again, 0, again=True).families) == first
+    assert sorted(members(begin(again, 1).families)) == sorted({*first, "q9"} - {"q3"})
+    # A batch that was begun without anything new is repeated without anything new.
+    third = opened(tmp_path, 1, {"turn": 1, "failed": {}})
+    third.submit(queries(10))
+    assert "q10" not in members(begin(third, 2, again=True).families)
+    assert "q10" in members(begin(third, 3).families)
+
+
+def test_queries_leave_nodes_that_are_gone_even_if_the_batch_was_begun(tmp_path: Path) -> None:
+    clerk = opened(tmp_path)
+    clerk.submit(queries(*range(8)))
+    assert set(members(begin(clerk, 0).families).values()) == {0, 1}
+    again = opened(tmp_path, 0, {"turn": 0, "failed": {}})
+    # The plan of one node was written, the turn was not: nothing of the batch can have been computed.
+    assert set(members(begin(again, 1, 1, again=True).families).values()) == {0}
+    again.closed = lambda: frozenset({1})
+    assert set(members(begin(again, 2, 2).families).values()) == {0}
+
+
+def test_who_failed_is_parked_with_the_reason_and_keeps_the_name(tmp_path: Path) -> None:
+    clerk = opened(tmp_path)
+    clerk.submit(queries(0, 1))
+    begin(clerk, 0)
+    again = opened(tmp_path, 0, {"turn": 0, "failed": {"0": "it divides"}})  # known from the commit alone
+    begun = begin(again, 1)
+    assert sorted(members(begun.families)) == ["q1"]
+    assert begun.book.members["parked"].to_list() == ["it divides", None]
+    assert again.submit(queries(0)).accepted == ()
+    again.drop(["q0"])
+    assert again.submit(queries(0)).accepted == ("q0",)
+
+
+def test_a_tenant_over_its_limit_loses_its_heaviest(tmp_path: Path) -> None:
+    clerk = opened(tmp_path, acme={"state": 100})
+    clerk.submit([*queries(0, 4), *queries(8, tenant="b")])
+    begun = begin(clerk, EVERY)
+    (family,) = begun.families.by_id
+    standing = Standing()
+    rows = {"member": [0, 1, 2], "rows_in": [5] * 3, "rows_out": [1] * 3, "state_rows": [1] * 3}
+    table = pl.DataFrame({**rows, "state_bytes": [90, 40, 500], "busy": [0.5, 0.1, 0.1]}).to_arrow()
+    standing.take(2.0, 0.3, [Tally(family, 0, 15, 3, 630, 0.7, table)])
+    assert standing.figures().select("rows_in", "state_bytes").rows() == [(2.5, 90), (2.5, 40), (2.5, 500)]
+    Inspector(clerk, standing).look(EVERY)
+    assert sorted(members(begin(clerk, EVERY + 1).families)) == ["q4", "q8"]
+    assert "over its limit: its queries took 130 bytes of state" in str(clerk.book.members["parked"][0])
+
+
+def test_a_stopped_run_lists_and_drops(tmp_path: Path) -> None:
+    clerk = opened(tmp_path)
+    clerk.submit(queries(0, 1, 2, tenant="b"))
+    shutil.rmtree(tmp_path / "families", ignore_errors=True)
+    found = stopped.table(str(tmp_path))
+    assert found.select("query", "tenant", "state").rows() == [(f"q{n}", "b", "waiting") for n in range(3)]
+    assert stopped.drop(str(tmp_path), ["q1"], None, every=False) == 1
+    assert stopped.table(str(tmp_path), "b")["query"].to_list() == ["q0", "q2"]
+    assert stopped.table(str(tmp_path), "nobody").height == 0
+    assert sorted(members(begin(opened(tmp_path), 0).families)) == ["q0", "q2"]
+
+
+def test_files_stay_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("drover.flow.book.files.LEAST_CHAIN", 0)
+    clerk = opened(tmp_path)
+    for batch in range(12):
+        clerk.submit(queries(batch))
+        if batch >= 3:
+            clerk.drop([f"q{batch - 3}"])
+        begin(clerk, batch)
+        clerk.tidy()
+    assert len(list((tmp_path / "queries").iterdir())) < 12
+    assert len(list((tmp_path / "families").iterdir())) <= 4
+    again = opened(tmp_path, 11, {"turn": 11, "failed": {}})
+    assert members(again.families) == members(clerk.families)
+
+
+def test_a_run_that_has_ended_takes_nothing(tmp_path: Path) -> None:
+    clerk = opened(tmp_path)
+    clerk.close()
+    with pytest.raises(DroverError, match="has ended"):
+        clerk.submit(queries(0))
+
+
+def test_a_book_that_lacks_a_turn_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StateError, match="turn-000000000004"):
+        opened(tmp_path, 5, {"turn": 4, "failed": {}})
+
+
+def test_the_herd_learns_the_rates_of_topics(tmp_path: Path) -> None:
+    clerk = opened(tmp_path)
+    clerk.submit(queries(2, 6, 22, 26))  # s2, s6, s2, s6
+    (family,) = begin(clerk, 0).families.by_id
+    standing = Standing()
+    zeros = {"rows_out": [0] * 4, "state_rows": [0] * 4, "state_bytes": [0] * 4, "busy": [0.0] * 4}
+    table = pl.DataFrame({"member": range(4), "rows_in": [8, 0, 8, 0], **zeros}).to_arrow()
+    standing.take(2.0, 0.3, [Tally(family, 0, 16, 0, 0, 0.0, table)])
+    found = topic_rates(clerk.families, standing.figures())
+    assert found == {("readings", "`site`", "s2"): 4.0, ("readings", "`site`", "s6"): 0.01}
+    Inspector(clerk, standing).look(0)
+    assert clerk.measure({}) >= 1
+
+
+def test_a_query_weighs_what_its_family_was_measured_to_cost(tmp_path: Path) -> None:
+    standing = Standing()
+    assert standing.weights() == {}
+    table = pl.DataFrame({"member": [0, 1]}).to_arrow()
+    standing.take(1.0, 0.1, [Tally("dear", 0, 0, 0, 0, 0.6, table), Tally("cheap", 0, 0, 0, 0, 0.2, table)])
+    assert standing.weights() == pytest.approx({"dear": 1.5, "cheap": 0.5})
+    clerk = opened(tmp_path)
+    asked: list[str] = []
+    clerk.weight_of = lambda family: asked.append(family) or 1.0  # type: ignore[func-returns-value]  # notes who is asked
+    clerk.submit(queries(0, 1))
+    assert len(set(asked)) == 2
