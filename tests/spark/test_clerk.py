@@ -239,6 +239,11 @@ def test_a_query_weighs_what_its_family_was_measured_to_cost(tmp_path: Path) -> 
     assert standing.weights() == pytest.approx({"dear": 1.5, "cheap": 0.5})
     clerk = opened(tmp_path)
     asked: list[str] = []
-    clerk.weight_of = lambda family: asked.append(family) or 1.0  # type: ignore[func-returns-value]  # notes who is asked
+
+    def weigh(family: str) -> float:
+        asked.append(family)
+        return 1.0
+
+    clerk.weight_of = weigh
     clerk.submit(queries(0, 1))
     assert len(set(asked)) == 2
