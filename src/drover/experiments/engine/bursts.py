@@ -193,7 +193,7 @@ EXPERIMENTS: Final = (
         name="B-day-spark",
         title="A day of real rates, by hash and by the control loop, on Spark",
         about=ABOUT_DAY,
-        grids=(Grid({"nodes": (2, 4, 8), "placement": PLACEMENTS}, {"seconds": 120, "from": 30}),),
+        grids=(Grid({"nodes": (2, 8), "placement": PLACEMENTS}, {"seconds": 120, "from": 30}),),
         quick=(Grid({"nodes": (2,), "placement": PLACEMENTS}, {"seconds": 6, "from": 1}),),
         measure=run_day,
         columns=COLUMNS,
@@ -204,7 +204,7 @@ EXPERIMENTS: Final = (
                 partial(saved, column, least, nodes),
                 WHY_DAY if column == "critical" else "",
             )
-            for nodes in (8, 4, 2)
+            for nodes in (8, 2)
             for column, what, least in (
                 ("critical", "the time of the slowest node", WANTED),
                 ("latency_p95", "the 95th percentile of latency", 0.0),
