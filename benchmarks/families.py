@@ -117,7 +117,7 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
     shapes = [shape for shape, _ in families.values()]
     memory = Memory(time.process_time, lambda _: None)
     checkpoint, progress, results, per_batch = Checkpoint(), Progress(), 0, []
-    schedule = with_families(make_schedule(net, Plan(1, 1, {})), net, shapes, rolls)
+    schedule = with_families(make_schedule(net, Plan(1, 1, {})), shapes, rolls)
     for number in range(options.batches):
         frame = rows(number, options.rows, options.sources, rng)
         if number == options.warm:

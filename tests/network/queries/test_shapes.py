@@ -170,6 +170,11 @@ def window(name: str, stream: str, **more: object) -> Operator:
             "operators.f.kind", "cannot be shared", id="a kind that cannot be shared",
         ),
         pytest.param(
+            Query("q", "t", (Join(name="j", left="events", right="s.hot", left_window=1, right_window=1, spread=2,
+                                  on=(Pair("k", "k"),), select=(Named("x", "left.x"),)),), "j"),
+            "operators.j.spread", "not spread", id="a join that is spread",
+        ),
+        pytest.param(
             Query("q", "t", (Map(name="m", input="events", select=(Named("Query", "k"),)),), "m"),
             "output", "name of their query", id="the column of names",
         ),

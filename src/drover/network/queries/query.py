@@ -151,6 +151,10 @@ def _own_faults(query: Query) -> Iterator[Fault]:
         if operator.kind not in KINDS:
             rule = f"a query is made of {', '.join(KINDS)}, because others cannot be shared"
             yield Fault(("operators", operator.name, "kind"), repr(operator.kind), rule, IN_THE_FILE)
+        if isinstance(operator, Join) and operator.spread is not None:
+            rule = "a join of a query runs with its family, and is not spread over nodes"
+            path = ("operators", operator.name, "spread")
+            yield Fault(path, str(operator.spread), rule, f"Leave it out. {IN_THE_FILE}")
         for field, text in texts(operator):
             if len(text) > LONGEST_EXPRESSION:
                 rule = f"an expression of a query has at most {LONGEST_EXPRESSION} characters"
