@@ -75,6 +75,7 @@ class Driver:
     history: list[dict[str, Any]] = field(default_factory=list)  # Any: a JSON object per batch, for `lastProgress`
     failure: BaseException | None = None  # what stopped it
     _lock: Lock | None = None
+    _opened: bool = False  # whether what the checkpoint says was read
     _turn: threading.RLock = field(default_factory=threading.RLock)  # held while a batch runs
     _listeners: list[Listener] = field(default_factory=list)
     _rewritten: frozenset[Key] = frozenset()  # parts of state to write anew in the next batch, to free old files
@@ -100,6 +101,7 @@ class Driver:
                 self.planner.adopt(planned, self.checkpoint.batch + 1, begun=begun)
             self.queries.office.clerk.open(self.checkpoint, self.planner.plan.nodes)
             self._tell_of_windows()
+            self._opened = True
         except BaseException:
             self.close()
             raise
@@ -109,8 +111,12 @@ class Driver:
         with self._turn:
             self.queries.office.clerk.close()
             if self._lock is not None:
-                self._lock.release()
-                self._lock = None
+                try:
+                    if self.failure is None and self._opened:
+                        self.planner.keep(self.checkpoint.batch + 1)
+                finally:
+                    self._lock.release()
+                    self._lock = None
         self._news.set()
 
     @property

@@ -74,6 +74,13 @@ class Planner:
             write_plan(fs, path, wanted)
             return wanted
 
+    def keep(self, batch: int) -> None:
+        """Write down what is wanted from `batch` on, unless it has begun: a run that ends forgets no wish."""
+        fs, path = open_root(self.root)
+        written = read_plan(fs, path, batch)
+        if self.begun is None and written is not None and written.batch < batch:
+            self.entry_for(batch, closing=False)
+
     def _wishes(self) -> tuple[Plan, set[str]]:
         resumed, self._resumed = self._resumed, set()
         return self.plan, resumed
