@@ -8,6 +8,7 @@ within 0.1, so that the loop is held to that and not to what a policy reaches. D
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -64,6 +65,16 @@ def test_so_is_any_shift(seed: int) -> None:
     run.go(15, rates)
     assert run.spread <= EPSILON
     assert run.moved <= moves_alone(run, began)
+
+
+@pytest.mark.parametrize(("plan", "faster"), [("hash", (3,)), ("whole", range(5))])
+def test_so_is_one_among_many_nodes(plan: str, faster: Collection[int]) -> None:
+    """Two nodes of twenty that differ are a small part of what all have to do, and are seen nevertheless."""
+    run, rates = start(nodes=20, count=50, plan=plan, load=0.5, seed=1), shifted(SHIFT, faster, 3.0)
+    run.go(SHIFT + 1, rates)
+    assert run.spread > EPSILON
+    run.go(WITHIN - 1, rates)
+    assert run.spread <= EPSILON
 
 
 @pytest.mark.parametrize("plan", ["hash", "whole"])

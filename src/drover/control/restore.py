@@ -8,6 +8,7 @@ anything moves for its sake; only where a node is overloaded nobody waits.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Final
 
@@ -66,8 +67,10 @@ def _choose(state: State, settings: Control, view: View) -> Choice:
     problem = _awake(view.problem, state.resting(settings.cool_down))
     wanted = even_out(problem, problem.current, AIM)
     whole = int((wanted != problem.current).sum()) <= settings.most_moves
-    choice = choose(problem, wanted, settings, {}, state.price, whole=whole)
-    return choice if choice.moves or not whole else choose(problem, wanted, settings, {}, state.price, whole=False)
+    # Two nodes of many that differ are a small part of the pressure of all.
+    if whole and (choice := choose(problem, wanted, settings, {}, state.price, whole=True, least=-math.inf)).moves:
+        return choice
+    return choose(problem, wanted, settings, {}, state.price, whole=False, least=0.0)
 
 
 def _awake(problem: Problem, resting: dict[str, int]) -> Problem:
