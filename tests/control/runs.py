@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,13 +14,15 @@ from drover.control.loop import step
 from drover.control.record import Kind, Record
 from drover.control.settings import Control
 from drover.control.state import State
-from drover.control.view import World, capacities
+from drover.control.view import World, capacities, look
 from drover.load.arrays import Floats
 from drover.load.profile import Profile, settle
 from drover.load.sample import Sample
+from drover.load.window import Window
 from drover.network.generate import ChainParameters, chains
 from drover.network.model import Network
 from drover.placement.plan import Plan, apply, by_hash, round_robin
+from drover.sim.control import decider
 
 Rates = Mapping[str, float]  # tuples per second, by source
 RatesAt = Callable[[int, Rates], Rates]  # what is to be expected in a period
@@ -44,12 +46,13 @@ def steady(_period: int, base: Rates) -> Rates:
     return base
 
 
-def shifted(at: int, source: int, factor: float, seconds: int = 10**9) -> RatesAt:
-    """One source is faster by a factor from a period on, for a while."""
+def shifted(at: int, source: int | Collection[int], factor: float, seconds: int = 10**9) -> RatesAt:
+    """One source, or several, are faster by a factor from a period on, for a while."""
+    faster = {source} if isinstance(source, int) else set(source)
 
     def rates(period: int, base: Rates) -> Rates:
         high = at < period <= at + seconds
-        return {name: rate * (factor if high and k == source else 1) for k, (name, rate) in enumerate(base.items())}
+        return {name: rate * (factor if high and k in faster else 1) for k, (name, rate) in enumerate(base.items())}
 
     return rates
 
@@ -102,6 +105,11 @@ class Run:
         if self.restarts:
             self.state = states.state_of(json.loads(json.dumps(states.to_json(self.state))))
 
+    def reprice(self, operators: Collection[str], factor: float) -> None:
+        """Let rows cost more, or less, in some operators from now on."""
+        costs = {name: cost * (factor if name in operators else 1) for name, cost in self.profile.costs.items()}
+        self.profile = replace(self.profile, costs=costs)
+
     def decide(self) -> Record:
         self.state, record = step(self.state, self.world, self.settings)
         self.records.append(record)
@@ -152,3 +160,36 @@ def start(nodes: int = 4, plan: str = "round-robin", count: int = 4, cost: float
     """A run of so many chains on so many nodes."""
     network = chain_network(count, cost)
     return Run(World(network, PLANS[plan](network, nodes)), **options)  # type: ignore[arg-type]  # fields of Run
+
+
+def any_run(seed: int) -> tuple[Run, RatesAt]:
+    """A run of a drawn network on a drawn plan; after 30 periods up to half of the sources are three times as fast."""
+    rng = default_rng((77, seed))
+    nodes = int(rng.choice([3, 4, 5, 8]))
+    count = int(rng.integers(max(3, nodes - 1), nodes + 4))
+    network = chains(default_rng((5, seed)), ChainParameters(chains=count, cost=1e-5))
+    kind = str(rng.choice(["drawn", *PLANS]))
+    drawn = Plan(1, nodes, {one.name: int(rng.integers(nodes)) for one in network.operators})
+    plan = drawn if kind == "drawn" else PLANS[kind](network, nodes)
+    faster = rng.choice(count, int(rng.integers(1, 1 + count // 2)), replace=False).tolist()
+    load = rng.uniform(0.3, 0.9) / (1 + 2 * len(faster) / count)  # at most 0.9 after the change
+    run = Run(World(network, plan), load=float(load), noise=float(rng.choice([0.02, 0.05, 0.1])), seed=seed)
+    return run, shifted(30, faster, 3.0)
+
+
+def moves_alone(run: Run, plan: Plan) -> int:
+    """How many moves the policies by themselves make on the samples of a whole run, from a plan, as in the simulator.
+
+    The first plan when they are warmed up, then a round in every period over the last ten, and every move is made.
+    """
+    settings, moves = run.settings, 0
+    first, then = decider(settings.first), decider(settings.then)
+    for period in run.state.window.periods[settings.warm_up - 1 :]:
+        seen = tuple(each for each in run.state.window.periods if each.number <= period.number)
+        world = World(run.world.network, plan)
+        problem = look(State(Window(len(seen), seen)), world, settings).problem
+        decide = first if period.number == settings.warm_up else then
+        places = decide(problem, default_rng((settings.seed, period.number)))
+        moves += int((places != problem.current).sum())
+        plan = problem.plan(places, plan.number + 1)
+    return moves

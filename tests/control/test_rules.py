@@ -17,7 +17,7 @@ from drover.control.loop import OUTDATED, step
 from drover.control.record import Kind, Proposal, Record
 from drover.control.settings import Control
 from drover.control.state import State
-from drover.control.view import World, look
+from drover.control.view import World, look, notice
 from drover.network.generate import TreeParameters, trees
 from drover.placement.plan import Move, Plan, apply, units_of
 from drover.placement.policy import propose
@@ -74,7 +74,7 @@ def test_every_decision_keeps_every_rule(run: Run) -> None:
     for _ in range(PERIODS):
         disturb(run)
         run.measure(stormy)
-        before = run.state.notice()
+        before = notice(run.state, run.world, run.settings)
         after, record = step(run.state, run.world, run.settings)
         assert (after, record) == step(run.state, run.world, run.settings)
         check_words(record)
@@ -134,7 +134,7 @@ def check_critical_path(run: Run, before: State, proposal: Proposal, plan: Plan)
 def test_every_move_of_the_policy_is_made_or_refused_with_a_reason(run: Run) -> None:
     for _ in range(PERIODS):
         run.measure(stormy)
-        before = run.state.notice()
+        before = notice(run.state, run.world, run.settings)
         record = run.decide()
         asked = run.state.placed and before.waiting is None and before.trial is None
         forced = record.proposal is not None and record.proposal.forced

@@ -52,6 +52,7 @@ class Proposal:
     goals: tuple[str, ...] = ()  # each goal before and after, in words
     measured: float = 1.0  # share of the costs that were measured, not assumed
     forced: bool = False  # whether units have to move, whatever is gained
+    evens: bool = False  # whether it evens nodes out after a lasting change
 
     @property
     def bytes(self) -> float:
@@ -99,7 +100,7 @@ def proposal_of(body: Mapping[str, Any]) -> Proposal:  # Any: JSON
         str(body["id"]), int(body["period"]), int(body["base"]), int(body["nodes"]),
         tuple(map(_move, body["moves"])), str(body["reason"]), float(body["gain"]), float(body["cost"]),
         tuple(map(float, body["before"])), tuple(map(float, body["after"])), tuple(map(str, body["goals"])),
-        float(body["measured"]), bool(body["forced"]),
+        float(body["measured"]), bool(body["forced"]), bool(body.get("evens", False)),
     )  # fmt: skip
 
 

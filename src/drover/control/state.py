@@ -11,8 +11,9 @@ from typing import Any, Final
 
 from drover.control.record import Proposal, proposal_of
 from drover.control.settings import MEMORY
-from drover.control.shift import changed, rates_of
+from drover.control.shift import changed, rates_of, repriced
 from drover.control.weigh import Price
+from drover.load.arrays import Floats
 from drover.load.sample import Sample
 from drover.load.window import Period, Window
 
@@ -39,14 +40,21 @@ class State:
         """The number of the newest period, 0 before the first."""
         return self.window.periods[-1].number if self.window.periods else 0
 
-    def notice(self) -> State:
+    def unsettled(self, window: int) -> bool:
+        """Return whether the load has changed for good so lately that a window still has periods of before."""
+        return self.since > 0 and self.period - self.since + 1 < window
+
+    def notice(self, nodes: Floats | None = None) -> State:
         """Return the state that knows of a lasting change, if the newest periods show one.
 
+        `nodes`, (n, h) for the periods of the window, is of `shift.node_costs`; without it, only rates are looked at.
         What was before the last change but one is forgotten, so that a load that goes and comes back is seen to do so;
         one that does so again is known to burst.
         """
         periods = [period for period in self.window.periods if period.number >= self.known]
         at = changed(rates_of(Window(MEMORY, tuple(periods))))
+        if at is None and nodes is not None:
+            at = repriced(nodes[:, nodes.shape[1] - len(periods) :])
         if at is None or (now := periods[at].number) <= self.since:  # the same one, seen again a period later
             return self
         return replace(self, since=now, known=self.since or now)

@@ -13,16 +13,20 @@ import numpy as np
 
 from drover.control.critical import relative
 from drover.control.settings import MEASURED, Control
+from drover.control.shift import node_costs
 from drover.control.state import State
 from drover.load.arrays import Floats, Ints
+from drover.load.columns import columns_of, measured_in
 from drover.load.profile import Origin, Profile, settle
 from drover.load.series import measured_series
 from drover.load.statistics import Statistics
-from drover.load.window import Window, measured
+from drover.load.trust import trust
+from drover.load.window import Window
 from drover.network.model import Network
 from drover.placement.model import problem_of, unit_names
 from drover.placement.plan import Plan
 from drover.placement.problem import NOWHERE, Problem
+from drover.placement.search.evening import spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +69,30 @@ class View:
         loads = np.bincount(places[known], self.problem.load[known], self.problem.n) / self.problem.capacity
         return tuple(float(round(load, 4)) for load in loads)
 
+    def spread(self, places: Ints) -> float:
+        """Return the largest difference of the relative mean loads of open nodes under a plan, (m,)."""
+        return spread(self.problem, places)
+
+
+def notice(state: State, world: World, settings: Control) -> State:
+    """Return the state that knows of a lasting change of rates or costs, if the newest periods show one."""
+    names, plan = unit_names(world.network), world.plan
+    nodes = [plan.node_of.get(names[operator.name], NOWHERE) for operator in world.network.order]
+    told = columns_of(state.window, world.network)
+    capacity = capacities(plan.nodes, settings, state.speeds)
+    return state.notice(node_costs(told, world.network, np.array(nodes, dtype=np.int64), capacity))
+
 
 def look(state: State, world: World, settings: Control) -> View:
     """Return the view of the last periods, as many as a window has, since the load has changed."""
     periods = tuple(period for period in state.window.periods if period.number >= state.since)
     recent = Window(state.window.length, periods[-settings.window :])
     profile, names = settle(world.network, list(_said(recent, state.window, world.network))), unit_names(world.network)
+    factor = _trusted(state, recent, world.network, settings)
     problem = problem_of(
         profile,
         capacities(world.plan.nodes, settings, state.speeds),
-        series=measured_series(recent, profile, names),
+        series=measured_series(recent, profile, names, factor=factor),
         current=world.plan,
         state=_sizes(state.window, names),
     )
@@ -84,9 +102,18 @@ def look(state: State, world: World, settings: Control) -> View:
     return View(problem, profile)
 
 
+def _trusted(state: State, recent: Window, network: Network, settings: Control) -> Floats | None:
+    """Return, (operators,), what costs from before a change say of the loads since then, or None; see `trust`."""
+    if not state.unsettled(settings.window):
+        return None
+    first = state.known if state.known < state.since else 0  # before that, the load was yet another one
+    known = tuple(period for period in state.window.periods if period.number >= first)
+    return trust(columns_of(Window(state.window.length, known), network), network, len(recent.periods))
+
+
 def _said(recent: Window, memory: Window, network: Network) -> Iterator[tuple[Origin, Statistics]]:
     """Yield what the last periods tell, and what only the longer memory tells of the others."""
-    told = measured(recent)
+    told = measured_in(recent, network)
     yield Origin.MEASURED, told
     quiet = {operator.name for operator in network.operators} - told.operators.keys()
     if quiet:
@@ -94,7 +121,7 @@ def _said(recent: Window, memory: Window, network: Network) -> Iterator[tuple[Or
             replace(period, samples={name: one for name, one in period.samples.items() if name in quiet})
             for period in memory.periods
         )
-        yield Origin.MEASURED, measured(Window(memory.length, periods))
+        yield Origin.MEASURED, measured_in(Window(memory.length, periods), network)
 
 
 def capacities(nodes: int, settings: Control, speeds: Sequence[Sequence[float]] = ()) -> Floats:

@@ -44,11 +44,13 @@ class Choice:
 
 
 def choose(
-    problem: Problem, wanted: Ints, settings: Control, resting: Mapping[str, int], price: Price, *, whole: bool
-) -> Choice:
+    problem: Problem, wanted: Ints, settings: Control, resting: Mapping[str, int], price: Price,
+    *, whole: bool, least: float = NOISE,
+) -> Choice:  # fmt: skip
     """Choose among the moves that lead from the current plan to the wanted one, (m,).
 
-    `resting` has the units that moved lately, with the periods that are left of their cool-down.
+    `resting` has the units that moved lately, with the periods that are left of their cool-down. Moves that lower the
+    pressure by no more than a share of `least` are left out.
     """
     places, refusals = problem.current.copy(), []
     units = [int(j) for j in np.flatnonzero(wanted != problem.current)]
@@ -69,7 +71,7 @@ def choose(
         best = int(
             np.argmax([gain / price.of(moves_of(problem, g, wanted)) for gain, g in zip(gains, groups, strict=True)])
         )
-        if gains[best] <= NOISE:
+        if gains[best] <= least:
             break
         group = groups.pop(best)
         if (reason := _hindrance(problem, places, wanted, group, settings, most - len(made))) is not None:

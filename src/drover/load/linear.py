@@ -65,9 +65,7 @@ def linear_model(profile: Profile, unit_of: Mapping[str, str], *, with_streams: 
     for operator, vector in expansion.loads.items():
         for index, value in vector.items():
             loads[rows[unit_of[operator]], index] += value
-    streams = {name: _dense(vector, len(expansion.names)) for name, vector in expansion.streams.items()}
-    if not with_streams:
-        streams = {}
+    streams = _dense(expansion.streams, len(expansion.names)) if with_streams else {}
     added, mixture = needed(np.vstack([loads[:, d:], *(vector[None, d:] for vector in streams.values())]))
     columns = [*range(d), *(d + index for index in added)]
     values = np.array(expansion.values)
@@ -81,10 +79,12 @@ def linear_model(profile: Profile, unit_of: Mapping[str, str], *, with_streams: 
     )
 
 
-def _dense(vector: Mapping[int, float], length: int) -> Floats:
-    dense = np.zeros(length)
-    dense[list(vector)] = list(vector.values())
-    return dense
+def _dense(vectors: Mapping[str, Mapping[int, float]], length: int) -> dict[str, Floats]:
+    table = np.zeros((len(vectors), length))
+    for row, vector in enumerate(vectors.values()):
+        for index, value in vector.items():
+            table[row, index] = value
+    return dict(zip(vectors, table, strict=True))
 
 
 def _name(names: list[str], row: Floats) -> str:

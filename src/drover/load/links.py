@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -78,6 +79,7 @@ def row_bytes(schema: Schema) -> float:
     return float(sum(map(_width, schema.types.values())))
 
 
+@cache
 def _width(kind: DataType) -> float:
     try:
         return float(arrow_type(kind).bit_width) / 8

@@ -80,7 +80,8 @@ class Profile:
 
 def settle(network: Network, said: Sequence[tuple[Origin, Statistics]] = ()) -> Profile:
     """Return the profile of a network from what was said of it, the most trusted first."""
-    told = [*said, (Origin.DECLARED, _declared(network)), (Origin.ASSUMED, _assumed(network))]
+    unknown = _unknown(network, said)
+    told = [*said, (Origin.DECLARED, _declared(unknown)), (Origin.ASSUMED, _assumed(network, unknown))]
     sources = [source.name for source in network.sources]
     operators = [operator.name for operator in network.operators]
     streams = [stream for operator in network.operators for stream in operator.outputs]
@@ -124,10 +125,17 @@ def _values(found: Mapping[str, tuple[Origin, V]]) -> Mapping[str, V]:
     return MappingProxyType({name: value for name, (_, value) in found.items()})
 
 
-def _declared(network: Network) -> Statistics:
-    """Return what the network itself says of its operators."""
+def _unknown(network: Network, said: Sequence[tuple[Origin, Statistics]]) -> list[Operator]:
+    """Return the operators of which nobody has said all: in a run that is measured these are few."""
+    costs = {name for _, each in said for name in each.costs}
+    streams = {stream for _, each in said for stream in each.selectivities}
+    return [one for one in network.operators if one.name not in costs or not streams.issuperset(one.outputs)]
+
+
+def _declared(operators: Iterable[Operator]) -> Statistics:
+    """Return what the network itself says of some of its operators."""
     said: dict[str, Behaviour] = {}
-    for operator in network.operators:
+    for operator in operators:
         if isinstance(operator, Synthetic):
             said[operator.name] = Behaviour(operator.cost, {operator.name: operator.selectivity})
         elif isinstance(operator, UserDefined):
@@ -135,10 +143,10 @@ def _declared(network: Network) -> Statistics:
     return Statistics(operators=said)
 
 
-def _assumed(network: Network) -> Statistics:
+def _assumed(network: Network, operators: Iterable[Operator]) -> Statistics:
     return Statistics(
         {source.name: RATE for source in network.sources},
-        {operator.name: Behaviour(COST, _shares(operator)) for operator in network.operators},
+        {operator.name: Behaviour(COST, _shares(operator)) for operator in operators},
     )
 
 

@@ -14,13 +14,13 @@ import numpy as np
 
 from drover.errors import LoadError
 from drover.load.arrays import Floats, Ints, frozen
+from drover.load.columns import columns_of
 from drover.load.linear import units_of
 from drover.load.profile import Profile
 from drover.load.rates import Rate, rows_in
-from drover.load.sample import Sample
 from drover.load.window import Window
+from drover.network.model import Network
 
-NOTHING: Final = Sample("", {}, {}, 0.0)  # of an operator that was not there in a period
 CONSTANT: Final = 1e-9  # a deviation below this share of the largest value is rounding
 
 
@@ -40,42 +40,57 @@ class LoadSeries:
         object.__setattr__(self, "values", frozen(self.values))
 
 
-def measured_series(window: Window, profile: Profile, unit_of: Mapping[str, str]) -> LoadSeries:
+def measured_series(
+    window: Window, profile: Profile, unit_of: Mapping[str, str], *, factor: Floats | None = None
+) -> LoadSeries:
     """Return the ideal loads of the units in the periods of a window.
 
     Rates are those of the sources times the selectivities of the period along the path, and cost is that of the
     period. So while no node is behind the load is the busy time that was measured, and when one is, it is what the rows
-    that wait would have cost. Where an operator has no sample, the profile stands in.
+    that wait would have cost. Where an operator has no sample, the profile stands in. `factor`, (operators,) in order,
+    corrects loads by what is known of costs besides: see `trust`.
     """
-    units = units_of(profile.network, unit_of)
-    rows = {unit: row for row, unit in enumerate(units)}
-    periods = window.periods
-    values = np.zeros((len(units), len(periods)))
-    seconds = np.array([period.seconds for period in periods])  # (h,)
+    network, periods = profile.network, window.periods
+    told = columns_of(window, network)
     streams: dict[str, Rate] = {  # (h,) each: all periods in one walk
         name: np.array([each.sources[name] / each.seconds if name in each.sources else rate for each in periods])
         for name, rate in profile.rates.items()
     }
-    for operator in profile.network.order:
-        samples = [period.samples.get(operator.name, NOTHING) for period in periods]
-        ideal = rows_in(operator, streams, profile.gains)  # rows per second
-        took = {name: _counts(samples, "rows_in", name) / seconds for name in operator.inputs}
-        seen = np.asarray(rows_in(operator, took, profile.gains))
-        known = seen > 0
-        divisor = np.where(known, seen, 1.0)
-        busy = np.array([sample.busy for sample in samples]) / seconds
-        # Busy without a row coming in: windows that closed.
-        load = np.where(known, busy * ideal / divisor, profile.costs[operator.name] * ideal + busy)
-        values[rows[unit_of[operator.name]]] += load
+    took, gave, busy = (each / told.seconds for each in (told.took, told.gave, told.busy))
+    seen = _seen(network, took, profile.gains)
+    known = seen > 0
+    divisor = np.where(known, seen, 1.0)
+    ideal = np.zeros_like(seen)  # rows per second
+    port = 0
+    for row, operator in enumerate(network.order):
+        ideal[row] = rows_in(operator, streams, profile.gains)
         for name in operator.outputs:
-            gave = _counts(samples, "rows_out", name) / seconds
-            streams[name] = np.where(known, gave / divisor, profile.selectivities[name]) * ideal
+            ratio = np.where(known[row], gave[port] / divisor[row], profile.selectivities[name])
+            streams[name] = ratio * ideal[row]
+            port += 1
+    costs = np.array([profile.costs[operator.name] for operator in network.order]).reshape(-1, 1)
+    # Busy without a row coming in: windows that closed.
+    loads = np.where(known, busy * ideal / divisor, costs * ideal + busy)
+    if factor is not None:
+        loads *= factor[:, None]
+    units = units_of(network, unit_of)
+    numbers = {unit: number for number, unit in enumerate(units)}
+    values = np.zeros((len(units), len(periods)))
+    np.add.at(values, [numbers[unit_of[operator.name]] for operator in network.order], loads)
     return LoadSeries(units, values)
 
 
-def _counts(samples: Sequence[Sample], side: str, stream: str) -> Floats:
-    """Return the rows of a stream on one side of an operator, sample by sample, (h,)."""
-    return np.array([getattr(sample, side).get(stream, 0.0) for sample in samples])
+def _seen(network: Network, took: Floats, gains: Mapping[str, float]) -> Floats:
+    """Return the rows per second that came into each operator in order, (operators, h), as `rows_in` counts them."""
+    found, port = np.empty((len(network.order), took.shape[1])), 0
+    for row, operator in enumerate(network.order):
+        count = len(operator.inputs)
+        if count == 1:
+            found[row] = took[port]
+        else:
+            found[row] = rows_in(operator, dict(zip(operator.inputs, took[port : port + count], strict=True)), gains)
+        port += count
+    return found
 
 
 def given_series(profile: Profile, rates: Mapping[str, Sequence[float]], unit_of: Mapping[str, str]) -> LoadSeries:

@@ -8,7 +8,7 @@ Rule 2: nothing is filled in here; see `profile`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from drover.errors import LoadError
@@ -34,16 +34,10 @@ class Statistics:
 
     def __post_init__(self) -> None:
         """Refuse what no measurement gives."""
-        for what, value in self._numbers():
-            if not 0 <= value < math.inf:
-                raise LoadError(f"{what} is {value}, but must be finite and not below 0. Correct it or leave it out.")
-
-    def _numbers(self) -> Iterator[tuple[str, float]]:
-        yield from ((f"the rate of {name!r}", value) for name, value in self.rates.items())
-        yield from ((f"the cost of {name!r}", value) for name, value in self.costs.items())
-        yield from ((f"the selectivity of {name!r}", value) for name, value in self.selectivities.items())
-        for name, values in self.series.items():
-            yield from ((f"a rate in the series of {name!r}", value) for value in values)
+        _refuse("the rate of", self.rates.items())
+        _refuse("the cost of", self.costs.items())
+        _refuse("the selectivity of", self.selectivities.items())
+        _refuse("a rate in the series of", ((name, value) for name, values in self.series.items() for value in values))
 
     @property
     def costs(self) -> dict[str, float]:
@@ -57,3 +51,11 @@ class Statistics:
         return {
             stream: value for behaviour in self.operators.values() for stream, value in behaviour.selectivity.items()
         }
+
+
+def _refuse(what: str, named: Iterable[tuple[str, float]]) -> None:
+    for name, value in named:
+        if not 0 <= value < math.inf:
+            raise LoadError(
+                f"{what} {name!r} is {value}, but must be finite and not below 0. Correct it or leave it out."
+            )

@@ -7,9 +7,9 @@ no sample in one, is no load of zero: what is known of the other periods is used
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -29,6 +29,7 @@ class Period:
     seconds: float
     sources: Mapping[str, float]  # rows, by source
     samples: Mapping[str, Sample]  # by operator
+    kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)  # Any: see `columns`
 
     def __post_init__(self) -> None:
         """Refuse a period without length; freeze the mappings."""
@@ -72,19 +73,60 @@ def measured(window: Window, *, varies_above: float | None = None) -> Statistics
 
     An operator varies if its selectivity, from period to period, has a coefficient of variation above `varies_above`.
     """
+    tallies: dict[str, _Tally] = {}
+    for period in window.periods:
+        for name, sample in period.samples.items():
+            if (tally := tallies.get(name)) is None:
+                tally = tallies[name] = _Tally()
+            tally.add(sample, period.seconds)
+    said = {name: tally.behaviour() for name, tally in tallies.items() if tally.rows}
+    if varies_above is not None:
+        said = {name: replace(each, varies=_varies(window, name, each, varies_above)) for name, each in said.items()}
+    rates, series = source_rates(window)
+    return Statistics(rates, said, series)
+
+
+def source_rates(window: Window) -> tuple[dict[str, float], dict[str, tuple[float, ...]]]:
+    """Return the mean rate of every source, and its rate in each period in which it was seen; rows per second."""
     seconds: dict[str, float] = {}
     rows: dict[str, float] = {}
     for period in window.periods:
         for source, count in period.sources.items():
             seconds[source] = seconds.get(source, 0.0) + period.seconds
             rows[source] = rows.get(source, 0.0) + count
-    names = dict.fromkeys(name for period in window.periods for name in period.samples)
-    said = {name: _behaviour(window, name, varies_above) for name in names}
-    return Statistics(
+    return (
         {source: rows[source] / seconds[source] for source in rows},
-        {name: behaviour for name, behaviour in said.items() if behaviour is not None},
         {source: tuple(_rates(window, source)) for source in rows},
     )
+
+
+@dataclass(slots=True)
+class _Tally:
+    """All samples of an operator, added up one by one: a step of the control loop adds thousands."""
+
+    rows: float = 0.0
+    busy: float = 0.0
+    seconds: float = 0.0
+    took: dict[str, float] = field(default_factory=dict)
+    gave: dict[str, float] = field(default_factory=dict)
+
+    def add(self, sample: Sample, seconds: float) -> None:
+        self.busy += sample.busy
+        self.seconds += seconds
+        took, gave = self.took, self.gave
+        rows = 0.0
+        for stream, count in sample.rows_in.items():
+            rows += count
+            took[stream] = took.get(stream, 0.0) + count
+        self.rows += rows
+        for stream, count in sample.rows_out.items():
+            gave[stream] = gave.get(stream, 0.0) + count
+
+    def behaviour(self) -> Behaviour:
+        """Return cost and selectivities over all samples; some row must have come in."""
+        rows, seconds = self.rows, self.seconds
+        found_at = {stream: count / seconds for stream, count in self.took.items()}
+        return Behaviour(self.busy / rows, {name: count / rows for name, count in self.gave.items()}, False, found_at)
 
 
 def _rates(window: Window, source: str) -> Iterator[float]:
@@ -92,28 +134,12 @@ def _rates(window: Window, source: str) -> Iterator[float]:
     return (period.sources[source] / period.seconds for period in window.periods if source in period.sources)
 
 
-def _behaviour(window: Window, operator: str, varies_above: float | None) -> Behaviour | None:
-    """Return cost and selectivities over all samples of an operator, or None if no row came in."""
-    rows, busy, seconds = 0.0, 0.0, 0.0
-    took: dict[str, float] = {}
-    gave: dict[str, float] = {}
-    for period in window.periods:
-        if (sample := period.samples.get(operator)) is None:
-            continue
-        rows += sum(sample.rows_in.values())
-        busy += sample.busy
-        seconds += period.seconds
-        for sums, counts in ((took, sample.rows_in), (gave, sample.rows_out)):
-            for stream, count in counts.items():
-                sums[stream] = sums.get(stream, 0.0) + count
-    if not rows:
-        return None
-    varies = varies_above is not None and any(_varies(tuple(window.of(operator)), one, varies_above) for one in gave)
-    found_at = {stream: count / seconds for stream, count in took.items()}
-    return Behaviour(busy / rows, {stream: count / rows for stream, count in gave.items()}, varies, found_at)
-
-
-def _varies(samples: tuple[Sample, ...], stream: str, most: float) -> bool:
-    counted = [(sum(sample.rows_in.values()), sample.rows_out.get(stream, 0.0)) for sample in samples]
-    ratios = np.array([out / rows for rows, out in counted if rows])
-    return len(ratios) >= FEWEST and float(ratios.std()) > most * float(ratios.mean())
+def _varies(window: Window, operator: str, behaviour: Behaviour, most: float) -> bool:
+    """Return whether a selectivity of an operator has a coefficient of variation above `most`, over the periods."""
+    samples = tuple(window.of(operator))
+    for stream in behaviour.selectivity:
+        counted = [(sum(sample.rows_in.values()), sample.rows_out.get(stream, 0.0)) for sample in samples]
+        ratios = np.array([out / rows for rows, out in counted if rows])
+        if len(ratios) >= FEWEST and float(ratios.std()) > most * float(ratios.mean()):
+            return True
+    return False

@@ -23,6 +23,7 @@ from drover.placement.problem import Problem
 from drover.placement.resilient.cluster import place_clustered
 from drover.placement.resilient.place import Resilience, place_resilient
 from drover.placement.rules import fuse, relabel, repair
+from drover.placement.search.evening import place_evenly
 from drover.placement.search.feasible import place_searched
 from drover.placement.search.steady import place_steady, place_thriftily
 
@@ -53,10 +54,13 @@ POLICIES: Final[Mapping[str, Policy]] = {
     "searched": place_searched,
     "steady": place_steady,
     "thrifty": place_thriftily,
+    "fewest-moves": place_evenly,
     **{name: pairwise.policy(name) for name in pairwise.METHODS},
 }
 
-FROM_CURRENT: Final = frozenset({"thrifty", *pairwise.METHODS})  # move from the current plan, and no more than they say
+FROM_CURRENT: Final = frozenset(
+    {"thrifty", "fewest-moves", *pairwise.METHODS}
+)  # move from the current plan, and no more than they say
 
 WORDS: Final[Mapping[str, str]] = {
     "round-robin": "deal the units out in turn",
@@ -77,6 +81,7 @@ WORDS: Final[Mapping[str, str]] = {
     "searched": "ROD, then moves and swaps for a larger feasible set",
     "steady": "COR-GLB, then moves and swaps for less variance and better balance",
     "thrifty": "from the current plan, the moves that gain most per byte of state, a tenth of it at most",
+    "fewest-moves": "from the current plan, the fewest moves that even out nodes whose loads differ by more than 0.1",
     "cor-bal": "from the current plan, pair by pair: balance, choosing by correlation",
     "llf-bal": "as cor-bal, choosing the largest unit",
     "rand-bal": "as cor-bal, choosing by chance",

@@ -146,7 +146,7 @@ def _feasibility(problem: Problem, places: Ints) -> tuple[float, float, float]:
     weighed, _floor = _weights(problem, places)
     if not weighed.shape[1]:
         return math.nan, math.nan, math.nan
-    ratio = feasible(problem, places)
+    ratio = feasible_ratio(weighed, _points(weighed.shape[1]))
     if not np.isfinite(weighed).all():
         return ratio, 0.0, 0.0
     return ratio, axis_bound(weighed), float(plane_distance(weighed).min())

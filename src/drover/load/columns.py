@@ -1,0 +1,88 @@
+"""What the operators of a network did in the periods of a window, as arrays.
+
+Rule 1: a period becomes arrays once, and keeps them: a control loop looks at the same period in every step for as long
+as a window holds it. Rule 2: rows are operators as `network.order` has them; their inputs, and their outputs, follow
+one another in the same order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from drover.load.arrays import Flags, Floats
+from drover.load.sample import Sample
+from drover.load.statistics import Behaviour, Statistics
+from drover.load.window import Period, Window, source_rates
+from drover.network.model import Network
+
+NOTHING: Final = Sample("", {}, {}, 0.0)  # of an operator that was not there in a period
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """A window, or a single period, where h is 1."""
+
+    seconds: Floats  # (h,)
+    took: Floats  # (inputs, h) rows
+    gave: Floats  # (outputs, h) rows
+    busy: Floats  # (operators, h) CPU seconds
+    there: Flags  # (operators, h) whether there was a sample
+
+
+def columns_of(window: Window, network: Network) -> Columns:
+    """Return the periods of a window side by side."""
+    found = [_columns(period, network) for period in window.periods]
+    if not found:
+        inputs, outputs = (sum(len(getattr(one, side)) for one in network.order) for side in ("inputs", "outputs"))
+        none = np.empty((len(network.order), 0))
+        return Columns(np.empty(0), np.empty((inputs, 0)), np.empty((outputs, 0)), none, none > 0)
+    return Columns(
+        np.concatenate([each.seconds for each in found]),
+        np.hstack([each.took for each in found]),
+        np.hstack([each.gave for each in found]),
+        np.hstack([each.busy for each in found]),
+        np.hstack([each.there for each in found]),
+    )
+
+
+def _columns(period: Period, network: Network) -> Columns:
+    """Return a period as arrays, from the period itself if it was asked for the same network before."""
+    known = period.kept.get("columns")
+    if known is not None and known[0] is network:
+        found: Columns = known[1]
+        return found
+    samples = [period.samples.get(operator.name, NOTHING) for operator in network.order]
+    pairs = list(zip(network.order, samples, strict=True))
+    took = [sample.rows_in.get(name, 0.0) for operator, sample in pairs for name in operator.inputs]
+    gave = [sample.rows_out.get(name, 0.0) for operator, sample in pairs for name in operator.outputs]
+    made = Columns(
+        np.array([period.seconds]),
+        np.array(took, dtype=np.float64).reshape(-1, 1),
+        np.array(gave, dtype=np.float64).reshape(-1, 1),
+        np.array([sample.busy for sample in samples], dtype=np.float64).reshape(-1, 1),
+        np.array([sample is not NOTHING for sample in samples], dtype=np.bool_).reshape(-1, 1),
+    )
+    period.kept["columns"] = (network, made)
+    return made
+
+
+def measured_in(window: Window, network: Network) -> Statistics:
+    """Return what `measured` says of the window, of the operators of a network alone."""
+    told = columns_of(window, network)
+    took, gave, busy = (each.sum(axis=1).tolist() for each in (told.took, told.gave, told.busy))
+    seconds = (told.there * told.seconds).sum(axis=1).tolist()
+    said: dict[str, Behaviour] = {}
+    port, exit_ = 0, 0
+    for row, operator in enumerate(network.order):
+        counts = dict(zip(operator.inputs, took[port : port + len(operator.inputs)], strict=True))
+        outs = gave[exit_ : exit_ + len(operator.outputs)]
+        port, exit_ = port + len(operator.inputs), exit_ + len(operator.outputs)
+        if rows := sum(counts.values()):
+            given = {name: count / rows for name, count in zip(operator.outputs, outs, strict=True)}
+            found_at = {name: count / seconds[row] for name, count in counts.items()}
+            said[operator.name] = Behaviour(busy[row] / rows, given, False, found_at)
+    rates, series = source_rates(window)
+    return Statistics(rates, said, series)
