@@ -49,6 +49,10 @@ class Office:
         """Take queries out."""
         return self.clerk.drop(names, tenant=tenant, every=every)
 
+    def move(self, name: str, node: int) -> None:
+        """Let a query go on on another node."""
+        self.clerk.move(name, node)
+
     def table(self, tenant: str | None = None) -> pl.DataFrame:
         """Return one row per query."""
         waiting, book = self.clerk.waiting, self.clerk.book
