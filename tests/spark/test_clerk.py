@@ -25,9 +25,9 @@ from drover.spark.queries.standing import Standing
 from tests.spark.queries import meters, parsed, query
 
 
-def opened(folder: Path, batch: int = -1, notes: dict[str, Any] | None = None, **limits: Any) -> Clerk:
+def opened(folder: Path, batch: int = -1, notes: dict[str, Any] | None = None, nodes: int = 2, **limits: Any) -> Clerk:
     clerk = Clerk(meters(), str(folder), limits_of(limits))
-    clerk.open(Checkpoint(Version(batch), {NOTES: notes} if notes else {}), 2)
+    clerk.open(Checkpoint(Version(batch), {NOTES: notes} if notes else {}), nodes)
     return clerk
 
 
@@ -149,6 +149,18 @@ def test_queries_leave_nodes_that_are_gone_even_if_the_batch_was_begun(tmp_path:
     assert set(members(begin(again, 1, 1, again=True).families).values()) == {0}
     again.closed = lambda: frozenset({1})
     assert set(members(begin(again, 2, 2).families).values()) == {0}
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_run_that_starts_with_fewer_nodes_uses_those(tmp_path: Path, again: bool) -> None:
+    clerk = opened(tmp_path)
+    clerk.submit(queries(*range(8)))
+    before = members(begin(clerk, 0).families)
+    fewer = opened(tmp_path, 0, {"turn": 0, "failed": {}}, nodes=1)
+    assert set(members(begin(fewer, 1, 1, again=again).families).values()) == {0}
+    (tmp_path / "queries" / "turn-000000000001.arrow").unlink()
+    same = opened(tmp_path, 0, {"turn": 0, "failed": {}})
+    assert members(begin(same, 1, 2, again=again).families) == before
 
 
 def test_who_failed_is_parked_with_the_reason_and_keeps_the_name(tmp_path: Path) -> None:

@@ -79,7 +79,8 @@ class Clerk:
         self.book, self.families, self.names = found.book, found.families, found.names
         self._waiting, self._failed, self._begun = list(found.ready), found.failed, found.begun
         self._serial, self._following = found.serial, found.following
-        self._pasture, self._where = Pasture(nodes, default_rng(self._seed)), (nodes, frozenset[int]())
+        # The book may be of more nodes: the first turn that is new makes sure that everybody is where a node is.
+        self._pasture, self._where = Pasture(nodes, default_rng(self._seed)), (0, frozenset[int]())
         alive = {known.number for known in self.names.by_name.values()}
         topics = {number: topics_of(one) for number, (_, one) in found.shaped.items() if number in alive}
         here = [number for number in topics if found.nodes.get(number, -1) >= 0]
