@@ -98,3 +98,19 @@ def test_a_bad_move_moves_nobody(number: int, node: int, said: str) -> None:
     with pytest.raises(DroverError, match=said):
         pasture.move(number, node)
     assert pasture.nodes_of(range(6)).equals(placed)
+
+
+@given(seed=st.integers(0, 99), most=st.integers(0, 20))
+def test_refinement_moves_few_and_rows_travel_less(seed: int, most: int) -> None:
+    rng = np.random.default_rng(seed)
+    pasture = Pasture(3, rng)
+    assert pasture.refine(most) == []
+    numbers = place(pasture, 60)["number"].to_list()
+    for number in numbers:
+        pasture.move(number, int(rng.integers(3)))
+    before, nodes = pasture.replication, dict(pasture.nodes_of(numbers).iter_rows())
+    moved = pasture.refine(most)
+    after = dict(pasture.nodes_of(numbers).iter_rows())
+    assert len(moved) <= most
+    assert sorted(moved) == sorted(number for number in numbers if nodes[number] != after[number])
+    assert pasture.replication < before if moved else pasture.replication == before

@@ -20,6 +20,7 @@ from drover.spark.queries.clerk import Begun, Clerk
 from drover.spark.queries.families import Families
 from drover.spark.queries.judging import EVERY, Inspector, topic_rates
 from drover.spark.queries.part import arrivals
+from drover.spark.queries.refining import Refiner
 from drover.spark.queries.reopen import NOTES
 from drover.spark.queries.standing import Standing
 from tests.spark.queries import meters, parsed, query
@@ -331,3 +332,37 @@ def test_a_bad_move_moves_nothing(tmp_path: Path, name: str, node: int, said: st
         clerk.move(name, node)
     assert members(clerk.families) == before
     assert not clerk._moving
+
+
+def test_refinement_moves_as_many_as_it_may_through_a_turn(tmp_path: Path) -> None:
+    clerk = opened(tmp_path)
+    clerk.submit(queries(*(4 * n + 2 for n in range(100))))  # five sites, twenty of each
+    first = members(begin(clerk, 0).families)
+    for n in range(0, 100, 7):
+        clerk.move(f"q{4 * n + 2}", 1 - first[f"q{4 * n + 2}"])
+    worse = members(begin(clerk, 1).families)
+    before = clerk.measure({})
+    refiner = Refiner(clerk, 0.05)
+    refiner.look(EVERY, 1.0)  # nothing is earned yet
+    refiner.look(EVERY + 1, 3600.0)  # it is not time yet
+    refiner.join()
+    assert members(begin(clerk, 2).families) == worse
+    refiner.look(2 * EVERY, 1.0)
+    refiner.join()
+    after = members(begin(clerk, 3).families)
+    moved = [name for name in worse if after[name] != worse[name]]
+    assert 1 <= len(moved) <= 5
+    assert clerk.measure({}) < before
+    assert (tmp_path / "queries" / "turn-000000000003.arrow").exists()
+    assert members(opened(tmp_path, 3, {"turn": 3, "failed": {}}).families) == after
+    refiner.look(3 * EVERY, 1.0)  # it has moved its share
+    refiner.join()
+    assert len([name for name, node in members(begin(clerk, 4).families).items() if node != worse[name]]) <= 5
+
+
+def test_without_a_share_nobody_looks(tmp_path: Path) -> None:
+    clerk = opened(tmp_path)
+    clerk.submit(queries(*range(8)))
+    refiner = Refiner(clerk)
+    refiner.look(0, 10.0**6)
+    assert refiner._thread is None

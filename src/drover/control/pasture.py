@@ -102,6 +102,12 @@ class Pasture:
             )
         self._herd.relocate(self._number_of[member], node)
 
+    def refine(self, most: int) -> list[int]:
+        """Move at most so many queries so that rows travel to fewer nodes, and return who moves."""
+        if self._herd is None:
+            return []
+        return [self._member_of[move.query] for move in self._herd.refine(queries=most)]
+
     def nodes_of(self, members: Sequence[int]) -> pl.DataFrame:
         """Return where queries are: `number` and `node`; those that are not here are left out."""
         here = [member for member in members if member in self._number_of]

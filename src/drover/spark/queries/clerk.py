@@ -190,6 +190,21 @@ class Clerk:
                 self._herding.release()
         return self._replication
 
+    def refine(self, most: int) -> int:
+        """Let at most so many queries move with the next batch, so that rows travel to fewer nodes; return how many do.
+
+        While somebody is served, nobody moves.
+        """
+        if not self._herding.acquire(blocking=False):
+            return 0
+        try:
+            found = self._pasture.refine(most)
+        finally:
+            self._herding.release()
+        with self._turn:
+            self._moving.update(found)
+        return len(found)
+
     @property
     def waiting(self) -> pl.DataFrame:
         """Queries that are accepted and wait for their first batch."""
