@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from drover.control.pasture import Pasture
+from drover.errors import DroverError
 
 TOPICS = [("s", "k", value) for value in range(6)]
 
@@ -62,3 +64,53 @@ def test_a_restored_herd_knows_where_everybody_is(seed: int, gone: set[int]) -> 
     assert not set(place(after, 12, 30)["node"]) & gone
     after.measure({TOPICS[0]: 5.0, "nobody's": 1.0})
     assert after.replication >= 1
+
+
+def test_who_is_moved_by_hand_counts_where_it_is() -> None:
+    pasture = Pasture(2, np.random.default_rng(0))
+    nodes = dict(place(pasture, 60).iter_rows())
+    before = pasture.replication
+    for number, node in nodes.items():
+        pasture.move(number, 1 - node)  # everybody: the same again, the other way round
+    assert dict(pasture.nodes_of(list(nodes)).iter_rows()) == {number: 1 - node for number, node in nodes.items()}
+    assert pasture.replication == before
+    for number in nodes:
+        pasture.move(number, 1)
+    assert pasture.replication == 1
+    assert set(place(pasture, 40, 60)["node"]) == {0}  # there is room
+    assert sorted(pasture.settle(2, closed=[1])["number"]) == sorted(nodes)
+
+
+@pytest.mark.parametrize(
+    ("number", "node", "said"),
+    [
+        pytest.param(9, 0, "is gone or parked", id="nobody"),
+        pytest.param(0, 3, "the nodes are 0 to 2", id="no node"),
+        pytest.param(0, -1, "the nodes are 0 to 2", id="before the first"),
+        pytest.param(0, 1, "node 1 is lost or is being emptied", id="a closed node"),
+    ],
+)
+def test_a_bad_move_moves_nobody(number: int, node: int, said: str) -> None:
+    pasture = Pasture(3, np.random.default_rng(0), closed=[1])
+    with pytest.raises(DroverError, match="is gone or parked"):
+        pasture.move(number, node)
+    placed = place(pasture, 6)
+    with pytest.raises(DroverError, match=said):
+        pasture.move(number, node)
+    assert pasture.nodes_of(range(6)).equals(placed)
+
+
+@given(seed=st.integers(0, 99), most=st.integers(0, 20))
+def test_refinement_moves_few_and_rows_travel_less(seed: int, most: int) -> None:
+    rng = np.random.default_rng(seed)
+    pasture = Pasture(3, rng)
+    assert pasture.refine(most) == []
+    numbers = place(pasture, 60)["number"].to_list()
+    for number in numbers:
+        pasture.move(number, int(rng.integers(3)))
+    before, nodes = pasture.replication, dict(pasture.nodes_of(numbers).iter_rows())
+    moved = pasture.refine(most)
+    after = dict(pasture.nodes_of(numbers).iter_rows())
+    assert len(moved) <= most
+    assert sorted(moved) == sorted(number for number in numbers if nodes[number] != after[number])
+    assert pasture.replication < before if moved else pasture.replication == before

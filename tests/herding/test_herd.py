@@ -106,6 +106,14 @@ class HerdMachine(RuleBasedStateMachine):
             assert self.plain.queries[move.query].server == move.source
             self.plain.queries[move.query].server = move.target
 
+    @precondition(lambda self: self.plain.queries)
+    @rule(which=st.integers(0, 10**6), where=st.integers(0, 10**6))
+    def relocate(self, which: int, where: int) -> None:
+        query = sorted(self.plain.queries)[which % len(self.plain.queries)]
+        server = self.herd.servers[where % len(self.herd.servers)]
+        assert self.herd.relocate(query, server) == Moved(query, self.plain.queries[query].server, server)
+        self.plain.queries[query].server = server
+
     @rule()
     def save_and_restore(self) -> None:
         saved = self.herd.snapshot()

@@ -90,7 +90,8 @@ def test_what_control_says_is_written_and_read_again(tmp_path: Path, text: str) 
 
 def test_queries_have_sinks_and_tenants_limits(tmp_path: Path) -> None:
     more = "queries: {write: parquet, path: answers}\nlimits: {acme: {queries: 10, busy: 0.5}, '*': {state: 1000}}\n"
-    run = runs.load(write(tmp_path, SOUND + more))
+    run = runs.load(write(tmp_path, f"{SOUND}{more}refine: 0.05\n"))
+    assert run.refine == 0.05
     assert run.queries == (Output("parquet", str(tmp_path / "answers")),)
     assert run.limits == {"acme": Limits(queries=10, busy=0.5), "*": Limits(state=1000)}
     assert LIMITS.write(run.limits) == {"acme": {"queries": "10", "busy": "0.5"}, "*": {"state": "1000"}}
@@ -190,6 +191,7 @@ def test_a_fault_in_what_is_read(tmp_path: Path, old: str, new: str, fault: str)
         pytest.param("queries: csv", "queries.path is missing, but format csv is in", id="queries without a folder"),
         pytest.param("limits: 3", "limits is '3', but it must be a mapping of tenants", id="no limits"),
         pytest.param("limits: {a: {querys: 3}}", "limits.a.querys is unknown, .*Did you mean queries", id="limit"),
+        pytest.param("refine: 2", "refine is 2.0, but it must be at least 0 and at most 1", id="refine too much"),
         pytest.param("nodes: 0", "nodes is 0, but there is at least one node", id="no nodes"),
         pytest.param("nodes: many", "nodes is 'many', but it must be a whole number", id="nodes in words"),
         pytest.param("plan: hahs", "plan is 'hahs', .*Did you mean hash", id="plan"),

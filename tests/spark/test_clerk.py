@@ -19,14 +19,16 @@ from drover.spark.queries import stopped
 from drover.spark.queries.clerk import Begun, Clerk
 from drover.spark.queries.families import Families
 from drover.spark.queries.judging import EVERY, Inspector, topic_rates
+from drover.spark.queries.part import arrivals
+from drover.spark.queries.refining import Refiner
 from drover.spark.queries.reopen import NOTES
 from drover.spark.queries.standing import Standing
 from tests.spark.queries import meters, parsed, query
 
 
-def opened(folder: Path, batch: int = -1, notes: dict[str, Any] | None = None, **limits: Any) -> Clerk:
+def opened(folder: Path, batch: int = -1, notes: dict[str, Any] | None = None, nodes: int = 2, **limits: Any) -> Clerk:
     clerk = Clerk(meters(), str(folder), limits_of(limits))
-    clerk.open(Checkpoint(Version(batch), {NOTES: notes} if notes else {}), 2)
+    clerk.open(Checkpoint(Version(batch), {NOTES: notes} if notes else {}), nodes)
     return clerk
 
 
@@ -150,6 +152,18 @@ def test_queries_leave_nodes_that_are_gone_even_if_the_batch_was_begun(tmp_path:
     assert set(members(begin(again, 2, 2).families).values()) == {0}
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_a_run_that_starts_with_fewer_nodes_uses_those(tmp_path: Path, again: bool) -> None:
+    clerk = opened(tmp_path)
+    clerk.submit(queries(*range(8)))
+    before = members(begin(clerk, 0).families)
+    fewer = opened(tmp_path, 0, {"turn": 0, "failed": {}}, nodes=1)
+    assert set(members(begin(fewer, 1, 1, again=again).families).values()) == {0}
+    (tmp_path / "queries" / "turn-000000000001.arrow").unlink()
+    same = opened(tmp_path, 0, {"turn": 0, "failed": {}})
+    assert members(begin(same, 1, 2, again=again).families) == before
+
+
 def test_who_failed_is_parked_with_the_reason_and_keeps_the_name(tmp_path: Path) -> None:
     clerk = opened(tmp_path)
     clerk.submit(queries(0, 1))
@@ -247,3 +261,108 @@ def test_a_query_weighs_what_its_family_was_measured_to_cost(tmp_path: Path) -> 
     clerk.weight_of = weigh
     clerk.submit(queries(0, 1))
     assert len(set(asked)) == 2
+
+
+def test_a_query_moves_by_hand_with_the_next_batch_and_stays_there(tmp_path: Path) -> None:
+    clerk = opened(tmp_path)
+    clerk.submit(queries(*range(8)))
+    first = members(begin(clerk, 0).families)
+    wanted = {**first, "q3": 1 - first["q3"]}
+    clerk.move("q3", wanted["q3"])
+    assert members(clerk.families) == first
+    begun = begin(clerk, 1)
+    assert members(begun.families) == wanted
+    assert sum(arrivals(begun).values(), ()) == (first["q3"],)  # its state comes from where it was
+    assert members(begin(clerk, 2).families) == wanted
+    assert not (tmp_path / "queries" / "turn-000000000002.arrow").exists()
+    # Killed while batch 1 ran: it is repeated as it was, and the herd knows.
+    again = opened(tmp_path, 0, {"turn": 0, "failed": {}})
+    again.move("q4", 1 - first["q4"])
+    assert members(begin(again, 1, again=True).families) == wanted
+    assert members(begin(again, 2).families) == {**wanted, "q4": 1 - first["q4"]}
+    # Killed after its commit.
+    assert members(opened(tmp_path, 2, {"turn": 2, "failed": {}}).families)["q3"] == wanted["q3"]
+
+
+def test_a_query_that_waits_begins_where_it_was_moved_to(tmp_path: Path) -> None:
+    clerk = opened(tmp_path)
+    clerk.submit(queries(*range(4)))
+    for number in range(4):
+        clerk.move(f"q{number}", 1)
+    clerk.drop(["q0"])
+    assert members(begin(clerk, 0).families) == {"q1": 1, "q2": 1, "q3": 1}
+    clerk.move("q1", 0)
+    clerk.move("q2", 0)
+    clerk.drop(["q1"])
+    assert members(begin(clerk, 1).families) == {"q2": 0, "q3": 1}
+
+
+def test_who_is_moved_to_a_node_that_is_lost_is_placed_again(tmp_path: Path) -> None:
+    clerk = opened(tmp_path)
+    clerk.submit(queries(0, 1))
+    begin(clerk, 0)
+    clerk.move("q0", 1)
+    clerk.closed = lambda: frozenset({1})
+    assert set(members(begin(clerk, 1).families).values()) == {0}
+    clerk.closed = frozenset
+    with pytest.raises(DroverError, match="node 1 is lost or is being emptied"):
+        clerk.move("q0", 1)  # it may be used again from the next batch on
+
+
+@pytest.mark.parametrize(
+    ("name", "node", "said"),
+    [
+        pytest.param("q9", 0, r"there is no query 'q9'\. See drover queries", id="unknown"),
+        pytest.param("q0", 0, "query 'q0' is parked, so it cannot move: it divides", id="parked"),
+        pytest.param("q1", 0, "query 'q1' is parked, so it cannot move: it fails", id="to be parked"),
+        pytest.param("q2", 2, "node is 2, but the nodes are 0 to 1", id="no node"),
+        pytest.param("q2", 1, "node 1 is lost or is being emptied, so query 'q2' cannot", id="a closed node"),
+    ],
+)
+def test_a_bad_move_moves_nothing(tmp_path: Path, name: str, node: int, said: str) -> None:
+    clerk = opened(tmp_path)
+    clerk.submit(queries(0, 1, 2))
+    begin(clerk, 0)
+    clerk.park({0: "it divides"})
+    begin(clerk, 1)
+    clerk.park({1: "it fails"})
+    clerk.closed = lambda: frozenset({1})
+    before = members(clerk.families)
+    with pytest.raises(DroverError, match=said):
+        clerk.move(name, node)
+    assert members(clerk.families) == before
+    assert not clerk._moving
+
+
+def test_refinement_moves_as_many_as_it_may_through_a_turn(tmp_path: Path) -> None:
+    clerk = opened(tmp_path)
+    clerk.submit(queries(*(4 * n + 2 for n in range(100))))  # five sites, twenty of each
+    first = members(begin(clerk, 0).families)
+    for n in range(0, 100, 7):
+        clerk.move(f"q{4 * n + 2}", 1 - first[f"q{4 * n + 2}"])
+    worse = members(begin(clerk, 1).families)
+    before = clerk.measure({})
+    refiner = Refiner(clerk, 0.05)
+    refiner.look(EVERY, 1.0)  # nothing is earned yet
+    refiner.look(EVERY + 1, 3600.0)  # it is not time yet
+    refiner.join()
+    assert members(begin(clerk, 2).families) == worse
+    refiner.look(2 * EVERY, 1.0)
+    refiner.join()
+    after = members(begin(clerk, 3).families)
+    moved = [name for name in worse if after[name] != worse[name]]
+    assert 1 <= len(moved) <= 5
+    assert clerk.measure({}) < before
+    assert (tmp_path / "queries" / "turn-000000000003.arrow").exists()
+    assert members(opened(tmp_path, 3, {"turn": 3, "failed": {}}).families) == after
+    refiner.look(3 * EVERY, 1.0)  # it has moved its share
+    refiner.join()
+    assert len([name for name, node in members(begin(clerk, 4).families).items() if node != worse[name]]) <= 5
+
+
+def test_without_a_share_nobody_looks(tmp_path: Path) -> None:
+    clerk = opened(tmp_path)
+    clerk.submit(queries(*range(8)))
+    refiner = Refiner(clerk)
+    refiner.look(0, 10.0**6)
+    assert refiner._thread is None

@@ -139,3 +139,21 @@ def test_what_queries_take_is_listed_parked_ones_first(pen: Pen, capsys: pytest.
     assert lines[3].split() == ["q3", "acme", "parked", "0", "-", "-", "-", "-", "it", "divides"]
     assert lines[4].split() == ["q29", "acme", "live", "0", "10.0", "5.00", "14.500", "4,096"]
     assert lines[-1] == "... and 10 more; --json has them all"
+
+
+def test_a_move_is_of_a_unit_or_else_of_a_query(pen: Pen, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["move", "good", "1", "--from", pen.path]) == 1
+    assert "there is no unit 'good'" in capsys.readouterr().err  # there are no queries
+    assert pen.office is not None
+    assert handed_in(pen, GOOD, {**GOOD, "name": "c"})[1]["accepted"] == 2
+    for node in (1, 0):
+        assert main(["move", "good", str(node), "--from", pen.path]) == 0
+        assert capsys.readouterr().out == f"query good is on node {node} from the next batch on\n"
+    assert ask(pen.path, "move", unit="c", node=0)["unit"] == "c"
+    assert pen.places["c"] == 0
+    assert main(["move", "goods", "1", "--from", pen.path]) == 1
+    assert "there is no unit and no query 'goods'. Did you mean good?" in capsys.readouterr().err
+    assert main(["move", "good", "2", "--from", pen.path]) == 1
+    assert "the nodes are 0 to 1" in capsys.readouterr().err
+    book = pen.office.clerk.begin(0, 2, again=False).book
+    assert dict(book.members.select("name", "node").iter_rows())["good"] == 0

@@ -20,8 +20,9 @@ def report(checkpoint: str, out: str, last: int | None, as_json: bool) -> None:
     """Write a report on the run in CHECKPOINT as one HTML file, and print its path.
 
     CHECKPOINT is the checkpoint directory of a run, which may be running. The page has node loads and batch times over
-    time, the network with its placement, every move and refusal with its reason, replication, headroom and settings. It
-    needs no network and no script, and opens in any browser. What the checkpoint lacks is said; the rest is shown.
+    time, the network with its placement, every move and refusal with its reason, replication, headroom and settings,
+    and submitted queries. It needs no network and no script, and opens in any browser. What the checkpoint lacks is
+    said; the rest is shown.
 
     \b
       drover report /data/traffic

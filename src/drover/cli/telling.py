@@ -89,15 +89,19 @@ def mode(mode: str, checkpoint: str, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("unit")
+@click.argument("name")
 @click.argument("node", type=click.IntRange(0))
 @from_option
 @json_option
-def move(unit: str, node: int, checkpoint: str, as_json: bool) -> None:
-    """Move UNIT of a run that works to NODE, with its state, from the next batch on, whatever the judge would say.
+def move(name: str, node: int, checkpoint: str, as_json: bool) -> None:
+    """Move unit NAME of a run that works to NODE, with its state, from the next batch on, whatever the judge would say.
 
-    The control loop leaves it there for as long as a unit rests that it has moved itself.
+    The control loop leaves it there for as long as a unit rests that it has moved itself. If the network has no unit
+    NAME, the submitted query of that name is moved.
     """
-    answer = ask(checkpoint, "move", unit=unit, node=node)
-    said = f"{visible(answer['unit'])} is on node {answer['node']} from the next batch on, in plan {answer['plan']}"
+    answer = ask(checkpoint, "move", unit=name, node=node)
+    if "query" in answer:
+        said = f"query {visible(answer['query'])} is on node {answer['node']} from the next batch on"
+    else:
+        said = f"{visible(answer['unit'])} is on node {answer['node']} from the next batch on, in plan {answer['plan']}"
     tell(answer, iter([said]), as_json)

@@ -17,6 +17,7 @@ import polars as pl
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
+from drover.errors import DroverError
 from drover.flow.book.book import PLACED
 from drover.herding.herd import Herd, Snapshot
 from drover.load.arrays import Flags, Floats, Ints
@@ -87,6 +88,25 @@ class Pasture:
             del self._member_of[number]
         if numbers and self._herd is not None:
             self._herd.leave_many(numbers)
+
+    def move(self, member: int, node: int) -> None:
+        """Let a query be on a node, as somebody wishes; DroverError if either is not there, or the node is closed."""
+        if self._herd is None or member not in self._number_of:
+            raise DroverError("the query is gone or parked, so it is on no node. See drover queries.")
+        nodes = len(self._sizes)
+        if not 0 <= node < nodes:
+            raise DroverError(f"node is {node}, but the nodes are 0 to {nodes - 1}. Name one of them.")
+        if self._sizes[node] <= 0:
+            raise DroverError(
+                f"node {node} is lost or is being emptied, so no query can go there. Choose another node."
+            )
+        self._herd.relocate(self._number_of[member], node)
+
+    def refine(self, most: int) -> list[int]:
+        """Move at most so many queries so that rows travel to fewer nodes, and return who moves."""
+        if self._herd is None:
+            return []
+        return [self._member_of[move.query] for move in self._herd.refine(queries=most)]
 
     def nodes_of(self, members: Sequence[int]) -> pl.DataFrame:
         """Return where queries are: `number` and `node`; those that are not here are left out."""

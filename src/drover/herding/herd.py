@@ -192,6 +192,16 @@ class Herd:
         self._play(homeless, arrives=True, moved=True)
         return tuple(Moved(q, server, int(self._roster.store.server[q])) for q in homeless.tolist())
 
+    def relocate(self, query: int, server: int) -> Moved:
+        """Move one query to a server, as somebody wishes."""
+        self._roster.need(np.array([query]))
+        if server not in self.servers:
+            raise ProblemError(f"server is {server}, but the servers are {self.servers}. Name one of them.")
+        before = int(self._roster.store.server[query])
+        self._roster.store.server[query] = server
+        self._rebuild(self._state.rate, self._state.capacity)
+        return Moved(query, before, server)
+
     def refine(self, budget: float = np.inf, *, queries: float = np.inf) -> tuple[Moved, ...]:
         """Move queries so that traffic falls: at most so many bytes of state, and at most so many queries."""
         if np.isnan(budget) or budget < 0 or np.isnan(queries) or queries < 0:

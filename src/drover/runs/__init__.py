@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from drover.control.allowance import RULE, WAY_OUT, is_share
 from drover.control.settings import strangers
 from drover.errors import Fault, FaultsError, FileError, shorten
 from drover.network.drawing.summary import count
@@ -135,6 +136,8 @@ def _senses(
     yield from sharing_faults(every)
     if values["nodes"] < 1:
         yield Fault(("nodes",), str(values["nodes"]), "there is at least one node", "Write 1 or more.")
+    if not is_share(values["refine"]):
+        yield Fault(("refine",), str(values["refine"]), RULE, WAY_OUT)
     if values["trigger"] is not None and values["trigger"] <= 0:
         yield Fault(("trigger",), "not above 0", "a pause has a length", "Write for example 1 s, or leave it out.")
     if network is not None:

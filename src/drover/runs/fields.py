@@ -100,6 +100,7 @@ OPTIONS: Final = MapOf(
 )  # fmt: skip
 WHOLE: Final = Parsed("a whole number", "4", codecs.SEED.parse, str, 1)
 SPEED: Final = Parsed("a number", "60", codecs.RATIO.parse, repr, 1.0)
+SHARE: Final = Parsed("a number", "0.05", codecs.RATIO.parse, repr, 0.0)
 
 SOURCE: Final = (
     Field("read", Choice("one of Spark's streaming formats", READ, open=True), "format of a stream for Spark to read; "
@@ -138,6 +139,8 @@ SETTINGS: Final = (
     Field("queries", SINKS, "sinks for results of submitted queries, see docs/queries.md; left out, none are taken",
           EMPTY),
     Field("limits", LIMITS, "what each tenant may have of submitted queries", Default(LIMITS.stand_in)),
+    Field("refine", SHARE, "share of submitted queries that may move of themselves per hour, so that rows travel to "
+          "fewer nodes", Default(0.0)),
     Field("checkpoint", PATH, "folder of the run's progress and state; `--checkpoint` wins", NONE),
     Field("nodes", WHOLE, "how many nodes to begin with; `--nodes` wins", Default(4)),
     Field("plan", Choice("a way to place operators", PLANS), "how to place operators to begin with; `--plan` wins",

@@ -75,3 +75,4 @@ class Run:
     stop_on_failure: bool = False
     queries: tuple[Output, ...] = ()  # where results of submitted queries go; empty: none are taken
     limits: AllLimits = field(default_factory=dict)  # of tenants
+    refine: float = 0.0  # share of the queries that may move of themselves, per hour

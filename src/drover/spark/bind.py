@@ -49,7 +49,7 @@ def start(
             given.network, frames, sinks, checkpoint=given.checkpoint, nodes=given.nodes, plan=given.plan,
             trigger=trigger, stop_on_failure=given.stop_on_failure, control=given.control,
             dead_letters=Several(tuple(letters)) if letters else None,
-            queries=[_sink(output) for output in given.queries] or None, limits=given.limits,
+            queries=[_sink(output) for output in given.queries] or None, limits=given.limits, refine=given.refine,
         )  # fmt: skip
 
 

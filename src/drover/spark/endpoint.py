@@ -25,6 +25,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from drover.errors import DroverError, shorten
 from drover.spark.controller import Controller
+from drover.spark.queries.moving import answer_move
 from drover.spark.queries.office import ERRANDS, Office
 from drover.spark.routes import LARGEST, REQUESTS, Answer, Fields, Request
 from drover.spark.whereabouts import HOST, Whereabouts, write
@@ -111,6 +112,8 @@ class _Server(ThreadingMixIn, TCPServer):
 
     def find(self, name: str) -> Served | None:
         """Return what is asked or told by that name, and who answers; None if nobody does."""
+        if name == "move" and self.office is not None:
+            return REQUESTS[name], partial(answer_move, self.controller, self.office)
         if name in REQUESTS:
             return REQUESTS[name], partial(REQUESTS[name].answer, self.controller)
         if name in ERRANDS and self.office is not None:

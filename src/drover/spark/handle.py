@@ -24,6 +24,7 @@ from drover.spark.driver import Driver, Listener
 from drover.spark.endpoint import Endpoint
 from drover.spark.failures import clear
 from drover.spark.queries.clerk import Given, Receipt
+from drover.spark.queries.moving import move
 from drover.spark.queries.office import Office
 from drover.spark.sinks import Memory, Several
 
@@ -81,9 +82,9 @@ class Handle:
         """The plan from the next batch on."""
         return self._driver.planner.plan
 
-    def move(self, unit: str, node: int) -> Plan:
-        """Move a unit to a node, with its state, from the next batch on."""
-        return self.control.move(unit, node)
+    def move(self, name: str, node: int) -> Plan:
+        """Move a unit, or else the query of that name, to a node, with its state, from the next batch on."""
+        return move(self.control, self._office, name, node)
 
     def scale(self, nodes: int) -> Plan:
         """Go on with another number of nodes from the next batch on."""

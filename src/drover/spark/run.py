@@ -52,6 +52,7 @@ def run(
     endpoint: bool = True,
     queries: AnySink | Sequence[AnySink] | None = None,
     limits: Mapping[str, Any] | None = None,  # Any: Limits, or its fields
+    refine: float = 0.0,
 ) -> Handle:
     """Start a network and return its handle.
 
@@ -66,7 +67,8 @@ def run(
     made; one that is not as declared is refused. `control` says how load is managed: "observe" (the default), "propose"
     or "auto", or settings of `drover.Control` by name. With `endpoint`, and a checkpoint on a disk of this machine, the
     commands `drover status`, `plan`, `apply` and the like reach the run; see docs/commands.md. `queries` is a sink, or
-    several, for results of queries that are submitted while it runs, and `limits` is what tenants may have of them; see
+    several, for results of queries that are submitted while it runs, and `limits` is what tenants may have of them;
+    `refine` is the share of them that may move of themselves per hour, so that rows travel to fewer nodes. See
     docs/queries.md.
     """
     allowed = limits_of(limits)
@@ -74,7 +76,7 @@ def run(
     delivered = _sinks(network, sinks)
     reading = read_sources(network, sources)
     spark = reading.frame.sparkSession
-    office = Office(Clerk(network, checkpoint, allowed), sink=_queries_sink(queries))
+    office = Office(Clerk(network, checkpoint, allowed), sink=_queries_sink(queries), refine=refine)
     planner = Planner(checkpoint, _plan(network, plan, nodes))
     driver = Driver(
         network, reading, delivered, checkpoint, planner, Part(network, office), stop_on_failure,

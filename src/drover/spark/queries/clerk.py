@@ -17,7 +17,7 @@ from numpy.random import default_rng
 
 from drover.control.pasture import Pasture
 from drover.control.tenants import AllLimits
-from drover.errors import DroverError
+from drover.errors import DroverError, shorten
 from drover.flow.book.book import ADDED, PLACED, Book, Turn, Wish, advance, parked_frame
 from drover.flow.book.files import tidy, write_turn, write_wish
 from drover.flow.families.members import sweep_members, write_members
@@ -64,6 +64,7 @@ class Clerk:
         self._shapes, self._seed = Shapes(network), seed
         self._waiting: list[Ready] = []
         self._failed: dict[int, str] = {}  # to be parked with the next batch
+        self._moving: set[int] = set()  # moved by hand; the herd knows where to
         self._begun: Turn | None = None  # of a batch that an earlier run may have begun
         self._serial = self._following = 0
         self._open, self._replication = False, 0.0
@@ -78,7 +79,8 @@ class Clerk:
         self.book, self.families, self.names = found.book, found.families, found.names
         self._waiting, self._failed, self._begun = list(found.ready), found.failed, found.begun
         self._serial, self._following = found.serial, found.following
-        self._pasture, self._where = Pasture(nodes, default_rng(self._seed)), (nodes, frozenset[int]())
+        # The book may be of more nodes: the first turn that is new makes sure that everybody is where a node is.
+        self._pasture, self._where = Pasture(nodes, default_rng(self._seed)), (0, frozenset[int]())
         alive = {known.number for known in self.names.by_name.values()}
         topics = {number: topics_of(one) for number, (_, one) in found.shaped.items() if number in alive}
         here = [number for number in topics if found.nodes.get(number, -1) >= 0]
@@ -141,6 +143,31 @@ class Clerk:
                     self._pasture.leave(numbers)
             return tuple(chosen)
 
+    def move(self, name: str, node: int) -> None:
+        """Let a query that runs go on on another node from the next batch on, with its state.
+
+        The turn of that batch makes it durable. DroverError if there is no such query, or if it cannot go there.
+        """
+        with self._desk:
+            self._demand_open()
+            number = self.names.number_of(name)
+            with self._turn:
+                found = self.book.members.filter(pl.col("number") == number)["parked"]
+                reason = self._failed.get(number, found[0] if len(found) else None)
+            if reason is not None:
+                raise DroverError(
+                    f"query {shorten(name)} is parked, so it cannot move: {reason}. Drop it and submit it again first."
+                )
+            if node in self.closed():
+                raise DroverError(
+                    f"node {node} is lost or is being emptied, so query {shorten(name)} cannot go there. "
+                    "Choose another node."
+                )
+            with self._herding:
+                self._pasture.move(number, node)
+            with self._turn:
+                self._moving.add(number)
+
     def _demand_open(self) -> None:
         if not self._open:
             raise DroverError("the run has ended. Start again on the same checkpoint.")
@@ -162,6 +189,21 @@ class Clerk:
             finally:
                 self._herding.release()
         return self._replication
+
+    def refine(self, most: int) -> int:
+        """Let at most so many queries move with the next batch, so that rows travel to fewer nodes; return how many do.
+
+        While somebody is served, nobody moves.
+        """
+        if not self._herding.acquire(blocking=False):
+            return 0
+        try:
+            found = self._pasture.refine(most)
+        finally:
+            self._herding.release()
+        with self._turn:
+            self._moving.update(found)
+        return len(found)
 
     @property
     def waiting(self) -> pl.DataFrame:
@@ -188,16 +230,19 @@ class Clerk:
     def _next(self, batch: int, nodes: int, closed: frozenset[int]) -> Turn | None:
         """Return the turn of a new batch, written down; None if it begins as the one before it."""
         moves = pl.DataFrame(schema=PLACED)
-        if (nodes, closed) != self._where or self._waiting:
-            added = [number for ready in self._waiting for number in ready.wish.added["number"]]
+        if (nodes, closed) != self._where or self._waiting or self._moving:
+            added = {number for ready in self._waiting for number in ready.wish.added["number"]}
             with self._herding:
                 moves = self._pasture.settle(nodes, closed)
-                moves = pl.concat([moves, self._pasture.nodes_of(added)]).unique("number", maintain_order=True)
+                moves = pl.concat([moves, self._pasture.nodes_of(sorted(added | self._moving))]).unique(
+                    "number", maintain_order=True
+                )
             self._where = (nodes, closed)
         if not (self._waiting or self._failed or moves.height):
             return None
         turn = Turn(batch, self._serial_ready(), moves, parked_frame(self._failed))
         write_turn(*open_root(self.root), turn)
+        self._moving.clear()
         return turn
 
     def _serial_ready(self) -> int:

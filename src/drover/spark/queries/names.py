@@ -37,6 +37,12 @@ class Names:
         for name in names:
             self.counts[self.by_name.pop(name).tenant] -= 1
 
+    def number_of(self, name: str) -> int:
+        """Return the number of a query; DroverError if there is none of that name."""
+        if name not in self.by_name:
+            raise DroverError(f"there is no query {shorten(name)}. {nearest(name, self.by_name)}See drover queries.")
+        return self.by_name[name].number
+
     def choose(self, names: Sequence[str], tenant: str | None, *, every: bool) -> list[str]:
         """Return which queries are meant: those named, or every one; of one tenant, if it is given.
 

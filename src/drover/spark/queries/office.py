@@ -14,6 +14,7 @@ from drover.flow.families.herded import Tally
 from drover.spark.queries.clerk import Clerk, Given, Receipt
 from drover.spark.queries.judging import Inspector
 from drover.spark.queries.listing import listing
+from drover.spark.queries.refining import Refiner
 from drover.spark.queries.standing import Standing
 from drover.spark.routes import Answer, Fields, Request
 
@@ -26,10 +27,14 @@ LARGEST: Final = 64 * 2**20  # bytes of queries in one request
 
 
 class Office:
-    """Serves those who have queries; `sink` is where results go."""
+    """Serves those who have queries; `sink` is where results go, and `refine` the share that may move per hour."""
 
-    def __init__(self, clerk: Clerk, *, sink: Sink | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clerk: Clerk, *, sink: Sink | None = None, refine: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
         self.clerk, self.sink, self.standing = clerk, sink, Standing()
+        self.refiner = Refiner(clerk, refine)
         self._inspector = Inspector(clerk, self.standing)
         self._clock, self._last = clock, clock()
         clerk.weight_of = self._weight_of
@@ -48,6 +53,10 @@ class Office:
     def drop(self, names: Sequence[str] = (), *, tenant: str | None = None, every: bool = False) -> tuple[str, ...]:
         """Take queries out."""
         return self.clerk.drop(names, tenant=tenant, every=every)
+
+    def move(self, name: str, node: int) -> None:
+        """Let a query go on on another node."""
+        self.clerk.move(name, node)
 
     def table(self, tenant: str | None = None) -> pl.DataFrame:
         """Return one row per query."""
@@ -68,6 +77,7 @@ class Office:
             self._inspector.look(batch)
         except Exception:  # who judges wrongly must not stop what runs
             log.exception("queries could not be judged by what batch %s measured", batch)
+        self.refiner.look(batch, seconds)
 
     def _weight_of(self, family: str) -> float:
         return self._weights.get(family, 1.0)

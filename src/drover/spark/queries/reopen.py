@@ -54,13 +54,13 @@ def reopen(root: str, checkpoint: Checkpoint, shapes: Shapes) -> Reopened:
     found = recover(*open_root(root), checkpoint.batch, notes.get("turn", -1))
     book, names = found.book, Names()
     failed = {int(number): reason for number, reason in notes.get("failed", {}).items()}
-    shaped = _shaped(dict(book.live.select("number", "text").iter_rows()), shapes, failed)
+    shaped = shaped_of(dict(book.live.select("number", "text").iter_rows()), shapes, failed)
     families = renewed(Families(), book, [tables_of((number, *one) for number, one in shaped.items())], ())
     names.add(book.members.select("name", "number", "tenant").iter_rows())
     ready, following = [], book.following
     name_of = dict(book.members.select("number", "name").iter_rows())
     for wish in found.wishes:
-        new = _shaped(dict(wish.added.select("number", "text").iter_rows()), shapes, failed)
+        new = shaped_of(dict(wish.added.select("number", "text").iter_rows()), shapes, failed)
         shaped |= new
         ready.append(Ready(wish, tables_of((number, *one) for number, one in new.items())))
         names.add(wish.added.select("name", "number", "tenant").iter_rows())
@@ -74,7 +74,7 @@ def reopen(root: str, checkpoint: Checkpoint, shapes: Shapes) -> Reopened:
     return Reopened(book, families, ready, names, failed, found.begun, serial, following, shaped, nodes)
 
 
-def _shaped(texts: Mapping[int, str], shapes: Shapes, failed: dict[int, str]) -> dict[int, tuple[Query, Shaped]]:
+def shaped_of(texts: Mapping[int, str], shapes: Shapes, failed: dict[int, str]) -> dict[int, tuple[Query, Shaped]]:
     """Return queries with their shapes, by number; those that fit the network no more go to `failed`, with reasons."""
     good: dict[int, tuple[Query, Shaped]] = {}
     for number, text in texts.items():

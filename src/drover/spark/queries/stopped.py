@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -10,15 +11,30 @@ from drover.flow.book.book import ADDED, Wish
 from drover.flow.book.files import Recovered, recover, write_wish
 from drover.flow.state.commits import latest
 from drover.flow.state.storage import open_root
+from drover.flow.state.versions import Version
 from drover.spark.queries.listing import listing
 from drover.spark.queries.names import Names
 from drover.spark.queries.reopen import NOTES
 from drover.spark.queries.standing import FIGURES
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What a checkpoint has of queries."""
+
+    recovered: Recovered
+    failed: Mapping[str, str]  # reasons by number: to be parked with the next batch
+    version: Version  # of the state that the last commit has
+
+
 def table(checkpoint: str, tenant: str | None = None) -> pl.DataFrame:
     """Return one row per query; nothing is measured while nothing runs."""
-    found, failed = _found(checkpoint)
+    return rows_of(find(checkpoint), tenant)
+
+
+def rows_of(given: Found, tenant: str | None = None) -> pl.DataFrame:
+    """Return one row per query that was found."""
+    found, failed = given.recovered, given.failed
     gone = [number for wish in found.wishes for number in wish.dropped]
     waiting = pl.concat([pl.DataFrame(schema=ADDED), *(wish.added for wish in found.wishes)])
     reasons = pl.col("number").cast(pl.String).replace_strict(failed, default=None, return_dtype=pl.String)
@@ -29,7 +45,7 @@ def table(checkpoint: str, tenant: str | None = None) -> pl.DataFrame:
 
 def drop(checkpoint: str, names: Sequence[str], tenant: str | None, *, every: bool) -> int:
     """Take queries out, to be gone when the run starts; the caller holds the checkpoint. Return how many."""
-    found, _ = _found(checkpoint)
+    found = find(checkpoint).recovered
     known = Names()
     rows = pl.concat([found.book.members.select(ADDED.names()), *(wish.added for wish in found.wishes)])
     gone = {number for wish in found.wishes for number in wish.dropped}
@@ -42,8 +58,9 @@ def drop(checkpoint: str, names: Sequence[str], tenant: str | None, *, every: bo
     return len(chosen)
 
 
-def _found(checkpoint: str) -> tuple[Recovered, Mapping[str, str]]:
+def find(checkpoint: str) -> Found:
+    """Return what the files of a checkpoint say about queries."""
     fs, path = open_root(checkpoint)
     done = latest(fs, path)
     notes = done.notes.get(NOTES, {})
-    return recover(fs, path, done.batch, notes.get("turn", -1)), notes.get("failed", {})
+    return Found(recover(fs, path, done.batch, notes.get("turn", -1)), notes.get("failed", {}), done.version)

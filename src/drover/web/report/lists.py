@@ -23,7 +23,8 @@ MOST_GROUPS: Final = 200
 MOST_MOVES: Final = 20  # named of one change
 
 
-def _left_out(total: int, most: int, which: str) -> Content:
+def left_out(total: int, most: int, which: str) -> Content:
+    """Return how many rows of a table are not shown; nothing if all are."""
     return element("p", f"{count(total - most, 'row')} left out here: {which}.", class_="soft") if total > most else ()
 
 
@@ -79,7 +80,7 @@ def units(story: Story) -> Content:
         ]
         for unit in story.units[:MOST_UNITS]
     ]  # fmt: skip
-    return table("Units, the busiest first", columns, rows), _left_out(len(story.units), MOST_UNITS, "the least busy")
+    return table("Units, the busiest first", columns, rows), left_out(len(story.units), MOST_UNITS, "the least busy")
 
 
 def _known(value: float, shown: Callable[[float], str]) -> str:
@@ -101,7 +102,7 @@ def moves(story: Story) -> Content:
         ]
         for change in reversed(story.changes[-MOST_CHANGES:])
     ]  # fmt: skip
-    return table("Changes of plan, newest first", columns, rows), _left_out(
+    return table("Changes of plan, newest first", columns, rows), left_out(
         len(story.changes), MOST_CHANGES, "the oldest"
     )
 
@@ -138,7 +139,7 @@ def refusals(story: Story) -> Content:
         table(
             "Refusals, newest first; reasons that differ in numbers alone are one row, with the newest", columns, rows
         ),
-        _left_out(len(story.groups), MOST_GROUPS, "the oldest"),
+        left_out(len(story.groups), MOST_GROUPS, "the oldest"),
     )
 
 

@@ -1,7 +1,7 @@
 """The page: sections in order, each a function of the story.
 
 Rule 1: everything is in one file, and nothing in it is fetched, run or sent. Rule 2: a section that has nothing to show
-says so, and stays: a reader looks for it.
+says so, and stays: a reader looks for it. Submitted queries alone, which many runs never have, have none then.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from drover.web.report.figures import count
 from drover.web.report.lists import headroom, moves, refusals, settings, units
 from drover.web.report.markup import Content, Markup, element
 from drover.web.report.measured import batch_time, node_loads, replication
+from drover.web.report.queries import queries
 from drover.web.report.story import Story
 from drover.web.report.summary import sentences
 from drover.web.report.tables import region
@@ -54,6 +55,12 @@ SECTIONS: Final[Mapping[str, Section]] = {
 }
 
 
+def sections_of(story: Story) -> Mapping[str, Section]:
+    """Return the sections of a report."""
+    herds = story.herds
+    return SECTIONS if herds is None else {**SECTIONS, "Queries": lambda _: queries(herds)}
+
+
 def page(story: Story) -> str:
     """Return the report as the text of an HTML file."""
     name = story.material.name or "a network without a name"
@@ -69,7 +76,7 @@ def page(story: Story) -> str:
     body = element(
         "body",
         element("a", "Skip to the summary", href="#summary", class_="skip"),
-        element("header", element("h1", f"Report on {name}"), _origin(story), _contents()),
+        element("header", element("h1", f"Report on {name}"), _origin(story), _contents(story)),
         element("main", _summary(story), _sections(story)),
     )
     return f'<!DOCTYPE html>\n<html lang="en">{_broken(head)}\n{_broken(body)}</html>\n'
@@ -85,8 +92,8 @@ def _id(title: str) -> str:
     return title.lower().replace(" ", "-")
 
 
-def _contents() -> Markup:
-    links = (element("li", element("a", title, href=f"#{_id(title)}")) for title in ("Summary", *SECTIONS))
+def _contents(story: Story) -> Markup:
+    links = (element("li", element("a", title, href=f"#{_id(title)}")) for title in ("Summary", *sections_of(story)))
     return element("nav", element("ul", links), aria_label="Sections")
 
 
@@ -106,7 +113,7 @@ def _summary(story: Story) -> Markup:
 
 
 def _sections(story: Story) -> Iterator[Markup]:
-    for title, section in SECTIONS.items():
+    for title, section in sections_of(story).items():
         heading = element("h2", title, id=_id(title))
         yield element("section", heading, section(story), aria_labelledby=_id(title))
 

@@ -20,12 +20,14 @@ from drover.control.history import Saved
 from drover.control.record import Record
 from drover.control.settings import Control, control_of
 from drover.errors import DroverError, shorten
+from drover.flow.book.files import FOLDER as BOOK
 from drover.flow.planlog import PLANS, read_plan
 from drover.flow.state.layout import COMMITS
 from drover.flow.state.storage import exists, join, open_root, sizes
 from drover.network.model import Network
 from drover.placement.plan import Plan
 from drover.spark.changes import NETWORK, noted_network
+from drover.spark.queries.stopped import Found, find
 
 V = TypeVar("V")
 NEWEST: Final = sys.maxsize  # a batch after all others
@@ -44,6 +46,7 @@ class Material:
     records: tuple[Record, ...] = ()  # oldest first
     written: datetime | None = None  # when the loop last wrote something
     missing: tuple[str, ...] = ()
+    queries: Found | None = None  # None if none was ever submitted
 
 
 def read(checkpoint: str | os.PathLike[str], last: int | None = None) -> Material:
@@ -59,6 +62,9 @@ def read(checkpoint: str | os.PathLike[str], last: int | None = None) -> Materia
     settings = None
     if saved is not None:
         settings = _try(missing, "the settings of the control loop", lambda: _settings(saved.settings))
+    queries = None
+    if sizes(fs, join(root, BOOK)):
+        queries = _try(missing, "the queries", lambda: find(os.fspath(checkpoint)))
     return Material(
         os.fspath(checkpoint),
         network.name if network is not None else "" if saved is None else saved.network,
@@ -69,6 +75,7 @@ def read(checkpoint: str | os.PathLike[str], last: int | None = None) -> Materia
         tuple(records or ()),
         fs.get_file_info(memory).mtime if saved is not None else None,
         tuple(missing),
+        queries,
     )
 
 

@@ -18,6 +18,7 @@ from drover.network.model import Network
 from drover.placement.model import unit_names
 from drover.placement.plan import Plan
 from drover.web.report.decisions import Change, Group, changes_of, groups_of, last_words
+from drover.web.report.herds import Herds, herds_of
 from drover.web.report.read import Material
 from drover.web.report.timeline import Timeline, timeline_of
 
@@ -46,6 +47,7 @@ class Story:
     room: Headroom | None
     rates: Mapping[str, float]  # rows per second, by source
     missing: tuple[str, ...]
+    herds: Herds | None = None  # None without submitted queries
 
 
 def story_of(material: Material) -> Story:
@@ -57,6 +59,8 @@ def story_of(material: Material) -> Story:
     view = None
     if material.network is not None and material.plan is not None:
         view = _view(material, material.network, material.plan, settings, missing)
+    herds = None if material.queries is None else herds_of(material.queries, material.network)
+    missing += [] if herds is None else herds.missing
     return Story(
         material,
         timeline_of(material.records),
@@ -66,6 +70,7 @@ def story_of(material: Material) -> Story:
         None if view is None else _room(material, view, settings, missing),
         {} if view is None else view.profile.rates,
         tuple(missing),
+        herds,
     )
 
 

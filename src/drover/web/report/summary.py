@@ -11,12 +11,14 @@ from drover.control.record import Kind
 from drover.control.settings import Control
 from drover.control.view import capacities
 from drover.web.report.figures import clock, count, duration, finite, number, percent, seconds, size
+from drover.web.report.queries import counted
 from drover.web.report.story import Story
 
 
 def sentences(story: Story) -> tuple[str, ...]:
     """Return what is most worth knowing, first things first."""
-    return (*_scope(story), *_plan(story), *_decided(story), *_slowest(story), *_latency(story), *_room(story))
+    told = (_scope, _plan, _decided, _slowest, _latency, _room, _queries)
+    return tuple(sentence for tell in told for sentence in tell(story))
 
 
 def refused(story: Story) -> int:
@@ -118,6 +120,11 @@ def _room(story: Story) -> Iterator[str]:
         )
 
 
+def _queries(story: Story) -> Iterator[str]:
+    if story.herds is not None:
+        yield f"Submitted: {counted(story.herds)}"
+
+
 def as_data(story: Story) -> dict[str, Any]:  # Any: JSON
     """Return the summary as programs read it; what nothing limits, or nobody knows, is null."""
     line, room, plan = story.timeline, story.room, story.material.plan
@@ -145,5 +152,6 @@ def as_data(story: Story) -> dict[str, Any]:  # Any: JSON
             "overloaded": list(room.overloaded),
             "weakest_source": None if weakest is None else weakest.source,
         },
+        "queries": None if story.herds is None else dict(story.herds.counts),
         "missing": list(story.missing),
     }

@@ -1,0 +1,136 @@
+"""The section about submitted queries: what the book and the last commit tell, and what nothing tells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyarrow.fs import LocalFileSystem
+
+from drover.control.tenants import limits_of
+from drover.flow.state.commits import Checkpoint, commit
+from drover.flow.state.documents import Commit
+from drover.flow.state.segments import Segment
+from drover.spark.queries.clerk import Clerk
+from drover.spark.queries.reopen import NOTES
+from drover.web.report import as_data, page, read, sentences, story_of
+from drover.web.report.page import SECTIONS
+from tests.web.made import checkpoint, traffic
+from tests.web.parsed import Node, parse
+from tests.web.test_page import HOSTILE
+
+
+def lost(name: str, status: int, tenant: str = "web") -> dict[str, object]:
+    """A query with state: pages per hour."""
+    where = {"kind": "filter", "input": "requests", "where": f"status = {status}"}
+    hours = {"kind": "aggregate", "input": "f", "size": "1 h", "compute": {"n": "count(*)"}}
+    return {"name": name, "tenant": tenant, "operators": {"f": where, "h": hours}}
+
+
+def large(name: str, least: int) -> dict[str, object]:
+    """A query without."""
+    where = {"kind": "filter", "input": "east", "where": f"bytes > {least}"}
+    return {"name": name, "tenant": "net", "operators": {"f": where}}
+
+
+def submitted(folder: Path) -> Path:
+    """A run with 4 live queries, 3 parked ones (one of them known from the commit alone), and one that waits."""
+    root, fs = checkpoint(folder), LocalFileSystem()
+    clerk = Clerk(traffic(), str(root), limits_of({}))
+    clerk.open(Checkpoint(), 3)
+    clerk.submit([lost("a", 404), lost("b", 404), lost("c", 500), large("d", 7), large("e", 8), large("f", 9)])
+    clerk.submit([lost("g", 501)])
+    clerk.begin(0, 3, again=False)
+    done = commit(fs, str(root), Checkpoint(), Commit(0, notes={NOTES: {"turn": 0, "failed": {}}}))
+    for name, node in {"a": 0, "b": 2, "c": 0}.items():
+        clerk.move(name, node)
+    clerk.park({4: HOSTILE, 5: "it divides"})
+    clerk.begin(1, 3, again=False)
+    owner = clerk.book.members.filter(name="a")["family"][0]
+    added = [
+        Segment(f"{owner}.h@{node}", "rows", "000-x.arrow", 0, size, 0, 10 * size, None, replace=False)
+        for node, size in {0: 3_000, 2: 4_000}.items()
+    ]
+    commit(fs, str(root), done, Commit(1, tuple(added), notes={NOTES: {"turn": 1, "failed": {"6": "it fails"}}}))
+    clerk.submit([large("h", 10)])
+    return root
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return submitted(tmp_path_factory.mktemp("submitted"))
+
+
+def tables(found: Node) -> dict[str, list[list[str]]]:
+    """The rows of each table, by the first word of its caption."""
+    return {
+        next(table.all("caption")).text.split()[0].strip(":"): [
+            [cell.text for cell in row.all("th", "td")] for row in list(table.all("tr"))[1:]
+        ]
+        for table in found.all("table")
+    }
+
+
+def test_queries_are_counted(root: Path) -> None:
+    story = story_of(read(root))
+    assert story.missing == ()
+    said = "8 queries of 2 tenants: 4 live in 2 families, 1 waiting for a first batch, 3 parked."
+    assert sentences(story)[-1] == f"Submitted: {said}"
+    found = parse(page(story))
+    assert [node.text for node in found.all("h2")] == ["Summary", *SECTIONS, "Queries"]
+    assert said in [node.text for node in found.all("p")]
+    assert "A checkpoint does not keep rates and busy seconds of queries" in found.text
+    assert as_data(story)["queries"] == {
+        "queries": 8, "live": 4, "waiting": 1, "parked": 3, "families": 2, "tenants": 2,
+    }  # fmt: skip
+
+
+def test_families_and_queries_are_told_the_heaviest_first(root: Path) -> None:
+    found = tables(parse(page(story_of(read(root)))))
+    (first, second) = found["Families"]
+    assert first[1:] == ["3", "2", "7 kB", "70,000"]
+    assert second[1:] == ["1", "1", "0 bytes", "0"]
+    heaviest = [[row[0], row[1], row[2], row[3], row[5]] for row in found["Live"]]
+    assert heaviest[:3] == [
+        ["b", "web", "2", "0", "4 kB"],
+        ["a", "web", "0", "0", "1.5 kB"],
+        ["c", "web", "0", "0", "1.5 kB"],
+    ]
+    assert [heaviest[3][0], heaviest[3][4]] == ["d", "0 bytes"]
+
+
+def test_a_topic_on_two_nodes_is_replicated(root: Path) -> None:
+    found = tables(parse(page(story_of(read(root)))))
+    # 404 goes to nodes 0 and 2, 500 to one; whoever compares wants all rows of a stream.
+    assert found["Replication"] == [["east", "1", "1", "1", "1"], ["requests", "3", "2", "1.5", "2"]]
+
+
+def test_parked_queries_are_told_with_reasons_that_stay_texts(root: Path) -> None:
+    found = parse(page(story_of(read(root))))
+    parked = tables(found)["Parked"]
+    shown = HOSTILE.replace("\u202e", "\\u202e").replace("\x1b", "\\x1b")
+    assert [[row[0], row[3]] for row in parked] == [["g", "it fails"], ["f", "it divides"], ["e", shown]]
+    assert list(found.all("script", "img")) == []
+
+
+def test_what_cannot_be_told_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = submitted(tmp_path)
+    monkeypatch.setattr("drover.web.report.herds.MOST_READ", 3)
+    story = story_of(read(root))
+    assert story.missing == ("replication of queries: 4 are too many to read for a report",)
+    assert "Replication" not in tables(parse(page(story)))
+    (root / "network.yaml").unlink()
+    assert "replication of queries: it needs the network's text" in story_of(read(root)).missing
+    (root / "queries" / "turn-000000000001.arrow").write_text("nonsense", encoding="utf-8")
+    story = story_of(read(root))
+    assert any(each.startswith("the queries: ") for each in story.missing)
+    assert [node.text for node in parse(page(story)).all("h2")] == ["Summary", *SECTIONS]
+
+
+def test_long_tables_are_cut_and_say_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MOST_FAMILIES", "MOST_QUERIES", "MOST_PARKED"):
+        monkeypatch.setattr(f"drover.web.report.queries.{name}", 1)
+    text = parse(page(story_of(read(root)))).text
+    assert "1 row left out here: those with the least state." in text
+    assert "3 rows left out here: those with the least state." in text
+    assert "2 rows left out here: the oldest." in text
