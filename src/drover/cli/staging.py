@@ -87,16 +87,16 @@ def act(show: Show, handle: Handle, display: Display) -> bool:
 
 
 def hear(show: Show, record: Record, display: Display) -> None:
-    """Tell of a decision, if it is a new proposal or a move."""
+    """Tell of a decision, if it is a new proposal or a move; what needs no trial is both."""
     proposal = record.proposal
-    if proposal is None:
+    if proposal is None or record.kind not in {"on trial", "moved"}:
         return
     moves = ", ".join(f"{move.unit} from node {move.source} to {move.target}" for move in proposal.moves)
-    loads = f"node loads {percents(proposal.before)} would be {percents(proposal.after)}"
-    if record.kind == "on trial" and proposal.id != show.proposed:
+    if proposal.id != show.proposed:
         show.proposed = proposal.id
+        loads = f"node loads {percents(proposal.before)} would be {percents(proposal.after)}"
         say(show, display, f"period {record.period}, proposal {proposal.id}: {moves}. Why: {record.reason}; {loads}.")
-    elif record.kind == "moved":
+    if record.kind == "moved":
         show.moved = True
         size = f"{proposal.bytes / 1000:,.1f} kB of state"
         now = percents(show.board.loads())
