@@ -22,7 +22,7 @@ NODES: Final = 4
 START: Final = {"requests": 0, "counts": 0, "sizes": 0, "busy": 1, "small": 2, "suspects": 3}
 BURST: Final = (0.25, 0.75)  # of the day
 COPIES: Final = 40  # of every request in the burst
-PERIODS: Final = 20  # of the control loop in the whole run
+PERIODS: Final = 24  # of the control loop in the whole run
 # The first plan is due when the burst has been on for a while.
 CONTROL: Final = {"mode": "auto", "warm_up": 8, "window": 5}
 LOOK_AT: Final = 0.74  # of the day: the burst is still on
