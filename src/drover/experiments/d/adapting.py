@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from drover.experiments.d.clusters import PAYBACK, PERIOD, SETTING, lacks, outcome_of
+from drover.experiments.d.clusters import PAYBACK, PERIOD, SETTING, outcome_of
+from drover.experiments.lines import lacks
 from drover.experiments.summary import column, mean, numbers_of, select
 from drover.experiments.table import Claim, Experiment, Finding, Grid, Panel, Row, Value, unjudged
 from drover.load.arrays import Floats

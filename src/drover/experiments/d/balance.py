@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from drover.experiments.d.clusters import SETTING, lacks, outcome_of, split_by
+from drover.experiments.d.clusters import SETTING, outcome_of, split_by
+from drover.experiments.lines import lacks
 from drover.experiments.summary import column, mean, select, values_of
 from drover.experiments.table import Claim, Experiment, Finding, Grid, Panel, Row, Value
 

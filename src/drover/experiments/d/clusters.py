@@ -5,19 +5,17 @@ Rule 1: rows of one seed have the same servers and the same arrivals, whoever sp
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, cast
 
 import numpy as np
-import polars as pl
 from numpy.random import default_rng
 
 from drover.diffusion.choose import cheapest, pays, reshaped, split_one
 from drover.diffusion.cost import Demand
-from drover.experiments.summary import listed, mean, numbers_of, select, values_of
-from drover.experiments.table import Finding, Row, Value, unjudged
+from drover.experiments.table import Row, Value
 from drover.load.arrays import Floats, Ints, frozen
 from drover.network.grid import Grid
 from drover.sim.diffused.run import Full, Outcome, Reshape, Setup, Split, arrivals, run
@@ -123,22 +121,3 @@ def outcome_of(row: Row, *without: str) -> Outcome:
 def split_by(policy: str) -> str:
     """Return how a policy splits streams: least loaded first, as the text, and grids by speed."""
     return "weighted" if policy.startswith("grid") else "least-loaded"
-
-
-def line(rows: pl.DataFrame, policy: str, y: str, x: str) -> list[float]:
-    """Return the means of a policy for rising x."""
-    return [mean(select(rows, policy=policy), y, **{x: value}) for value in numbers_of(rows, x)]
-
-
-def told(rows: pl.DataFrame, policies: Sequence[str], y: str, x: str) -> str:
-    """Return the means of several policies in words."""
-    words = "; ".join(f"{policy} {listed(line(rows, policy, y, x))}" for policy in policies)
-    return f"at {x} {listed(numbers_of(rows, x))}: {words}"
-
-
-def lacks(rows: pl.DataFrame, policies: Sequence[str], x: str, least: int = 2) -> Finding | None:
-    """Return that these rows do not tell, if a policy is missing or x takes too few values."""
-    known = {str(name) for name in values_of(rows, "policy")} if len(rows) else set()
-    if not set(policies) <= known or len(numbers_of(rows, x)) < least:
-        return unjudged(f"{', '.join(policies)} were not all run at {least} values of {x}")
-    return None

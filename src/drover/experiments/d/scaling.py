@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from drover.experiments.d.clusters import SETTING, lacks, line, outcome_of, split_by, told
+from drover.experiments.d.clusters import SETTING, outcome_of, split_by
+from drover.experiments.lines import lacks, line, told
 from drover.experiments.summary import mean, numbers_of, select
 from drover.experiments.table import Claim, Experiment, Finding, Grid, Panel, Row, Value
 

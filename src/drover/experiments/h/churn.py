@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.random import default_rng
 
-from drover.experiments.h.workloads import alike, lacks, line, lowest, problem_in, rises, told
+from drover.experiments.h.workloads import alike, line, lowest, problem_in, rises, told
+from drover.experiments.lines import lacks
 from drover.experiments.summary import numbers_of, select
 from drover.experiments.table import Claim, Experiment, Finding, Grid, Panel, Row, Value
 from drover.herding.generate import Events, churn

@@ -7,7 +7,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from drover.experiments.h.workloads import BASE, COLUMNS, SMALL, alike, lacks, line, lowest, measure, told, up_to
+from drover.experiments.h.workloads import BASE, COLUMNS, SMALL, alike, line, lowest, measure, told, up_to
+from drover.experiments.lines import lacks
 from drover.experiments.summary import numbers_of, select
 from drover.experiments.table import Claim, Experiment, Finding, Grid, Panel, Value
 

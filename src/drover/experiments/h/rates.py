@@ -6,7 +6,8 @@ from typing import Final
 
 import polars as pl
 
-from drover.experiments.h.workloads import BASE, COLUMNS, SMALL, lacks, line, lowest, measure, told
+from drover.experiments.h.workloads import BASE, COLUMNS, SMALL, line, lowest, measure, told
+from drover.experiments.lines import lacks
 from drover.experiments.summary import numbers_of, select
 from drover.experiments.table import Claim, Experiment, Finding, Grid, Panel, Value
 

@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.random import default_rng
 
-from drover.experiments.h.workloads import lacks, line, lowest
+from drover.experiments.h.workloads import line, lowest
+from drover.experiments.lines import lacks
 from drover.experiments.summary import listed, select
 from drover.experiments.table import Claim, Experiment, Finding, Grid, Panel, Row, Value
 from drover.herding.policy import assign

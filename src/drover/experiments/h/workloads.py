@@ -13,8 +13,9 @@ from typing import Final, cast
 import polars as pl
 from numpy.random import default_rng
 
-from drover.experiments.summary import listed, mean, numbers_of, select, values_of
-from drover.experiments.table import Finding, Row, Value, unjudged
+from drover.experiments import lines
+from drover.experiments.lines import lacks
+from drover.experiments.table import Finding, Row, Value
 from drover.herding.anneal.search import Effort, anneal
 from drover.herding.generate import Correlation, Workload, generate
 from drover.herding.policy import assign
@@ -22,11 +23,12 @@ from drover.herding.problem import Problem
 from drover.herding.score import score
 from drover.load.arrays import Ints
 
+REPLICATION: Final = "replication"
 BASE: Final[dict[str, Value]] = {"queries": 100_000, "servers": 100, "sources": 2, "skew": 2.0}
 SMALL: Final[dict[str, Value]] = {"queries": 4_000, "servers": 20, "sources": 2, "skew": 2.0}
 QUICK_STEPS: Final = Effort(steps=10_000_000)  # three seconds; docs/herding.md has what the default finds
 COLUMNS: Final = {
-    "replication": "traffic over the rate of all sources that are subscribed to",
+    REPLICATION: "traffic over the rate of all sources that are subscribed to",
     "imbalance": "largest load of a server over the mean",
 }
 
@@ -55,27 +57,17 @@ def measure(row: Row) -> Row:
     """Assign the queries of a row, none of which leaves."""
     problem = problem_in(row)
     found = score(problem, servers_of(problem, str(row["policy"]), int(row["seed"])))
-    return {"replication": found.replication, "imbalance": found.imbalance}
+    return {REPLICATION: found.replication, "imbalance": found.imbalance}
 
 
-def line(rows: pl.DataFrame, policy: str, x: str, y: str = "replication") -> list[float]:
+def line(rows: pl.DataFrame, policy: str, x: str, y: str = REPLICATION) -> list[float]:
     """Return the means of a policy for rising x."""
-    part = select(rows, policy=policy)
-    return [mean(part, y, **{x: value}) for value in numbers_of(rows, x)]
+    return lines.line(rows, policy, y, x)
 
 
 def told(rows: pl.DataFrame, policies: Sequence[str], x: str) -> str:
-    """Return the means of several policies in words."""
-    words = "; ".join(f"{policy} {listed(line(rows, policy, x))}" for policy in policies)
-    return f"at {x} {listed(numbers_of(rows, x))}: {words}"
-
-
-def lacks(rows: pl.DataFrame, policies: Sequence[str], x: str, least: int = 2) -> Finding | None:
-    """Return that these rows do not tell, if a policy is missing or x takes fewer values than that."""
-    known = {str(name) for name in values_of(rows, "policy")} if len(rows) else set()
-    if not set(policies) <= known or len(numbers_of(rows, x)) < least:
-        return unjudged(f"{', '.join(policies)} were not all run at {least} values of {x}")
-    return None
+    """Return the replication of several policies in words."""
+    return lines.told(rows, policies, REPLICATION, x)
 
 
 def rises(rows: pl.DataFrame, policies: Sequence[str], x: str, *, falls: bool = False) -> Finding:
