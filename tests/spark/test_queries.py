@@ -82,6 +82,15 @@ def start_with_many(world: World, files: list[Batch], given: Given) -> tuple[Han
     return handle, first
 
 
+def move_some(handle: Handle, names: list[str]) -> dict[str, int]:
+    """Move every tenth of these queries by hand, with what it has counted so far; return where to."""
+    node_of = dict(handle.queries().select("query", "node").iter_rows())
+    moved = {name: (node_of[name] + 1) % 3 for name in names[::10]}
+    for name, node in moved.items():
+        handle.move(name, node)
+    return moved
+
+
 @pytest.mark.slow
 def test_ten_thousand_queries_come_and_go_under_load(spark: SparkSession, worlds: Worlds) -> None:
     world = worlds(meters())
@@ -90,7 +99,7 @@ def test_ten_thousand_queries_come_and_go_under_load(spark: SparkSession, worlds
     handle, first = start_with_many(world, files[:4], given)
     assert handle.queries("few")["query"].to_list() == ["few-1"]
 
-    world.add(files[4:12])  # from here on there is always a file that waits
+    world.add(files[4:10])  # from here on there is always a file that waits
     gone = [f"q{number}" for number in range(0, MANY, 2)]
     assert len(handle.drop(*gone)) == MANY // 2
     handle.scale(3)
@@ -98,11 +107,16 @@ def test_ten_thousand_queries_come_and_go_under_load(spark: SparkSession, worlds
     assert len(handle.submit(late.values()).accepted) == 500
     handle.processAllAvailable()
     assert set(handle.queries()["node"]) == {0, 1, 2}
+    moved = move_some(handle, [f"q{number}" for number in range(1, MANY, 2)])
+    world.add(files[10:])
+    handle.processAllAvailable()
+    assert moved.items() <= dict(handle.queries().select("query", "node").iter_rows()).items()
 
     told = handle.recentProgress
     ended = next(one["batch"] for one in told if one.get("queries", {}).get("live", 0) not in (0, MANY + 2))
     since = handle.queries().filter(pl.col("query").str.starts_with("r"))["since"].unique().to_list()
     kept = {name: one for name, one in given.items() if name not in set(gone)}
+    assert moved.keys() & sampled(kept, 100).keys()
     dropped = {name: given[name] for name in gone}
     for chosen, start, end in [
         (sampled(kept, 100), first, 10**9),
