@@ -124,6 +124,17 @@ def test_slower_nodes_get_less() -> None:
     assert busy[3] < busy[2] < busy[1]
 
 
+def test_operators_leave_room_for_queries() -> None:
+    run = start(nodes=2, load=0.4)
+    for _ in range(30):
+        run.measure()
+        run.state = run.state.clock((1.0, 1.0), (0.5, 0.0))
+        run.decide()
+    full, free = run.loads
+    assert full == pytest.approx(free / 2, abs=0.1)  # half of node 0 is taken
+    assert run.records[-1].loads[0] == pytest.approx(run.records[-1].loads[1], abs=0.1)
+
+
 def test_nothing_is_decided_while_every_node_is_closed() -> None:
     run = start(nodes=2)
     run.go(5)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from drover.control.settings import KEYS, Control, control_of, described, faults, fitting
-from drover.control.view import capacities
+from drover.control.state import State
+from drover.control.view import capacities, left
 from drover.errors import DroverError
 
 WRONG: list[tuple[Any, str]] = [  # what was given, and how the answer begins
@@ -84,3 +85,12 @@ def test_measured_capacity_is_the_median_speed_and_never_above_one() -> None:
 def test_given_capacity_is_filled_up_with_ones() -> None:
     assert capacities(3, Control(capacity=(0.5,)), [(0.1, 0.1, 0.1)]).tolist() == [0.5, 1.0, 1.0]
     assert capacities(1, Control(capacity=(0.5, 2.0))).tolist() == [0.5]
+
+
+def test_what_queries_take_is_missing_from_the_capacity_of_their_node() -> None:
+    settings = control_of({"window": 2})
+    assert left(2, settings, State()).tolist() == [1.0, 1.0]
+    state = State().clock((1.0, 1.0), (0.9, 0.9)).clock((1.0, 1.0), (0.2, 0.0)).clock((1.0, 1.0), (0.4, 0.0))
+    assert left(2, settings, state).tolist() == pytest.approx([0.7, 1.0])  # of the last two periods
+    assert left(3, settings, state).tolist() == [1.0] * 3  # what was measured on two nodes says nothing of three
+    assert left(2, settings, state.clock((1.0, 1.0), (5.0, 0.0))).tolist() == pytest.approx([0.1, 1.0])

@@ -19,7 +19,7 @@ from drover.flow.state.storage import open_root
 from drover.network.generate import ChainParameters, chains
 from drover.placement.plan import Plan, units_of
 from drover.spark.controller import Controller
-from drover.spark.periods import Figures, Ledger, speeds_of
+from drover.spark.periods import Figures, Ledger, herd_of, speeds_of
 from drover.spark.planner import Planner
 
 NETWORK = chains(default_rng(0), ChainParameters(chains=2, length=5, selectivity=(1.0, 1.0)))
@@ -111,6 +111,13 @@ def _moved(ledger: Ledger, now: float, figures: Figures) -> tuple[tuple[float, f
     found = ledger.take(now, figures, 1.0)
     assert found is not None
     return found.moved
+
+
+def test_what_queries_took_is_told_by_node() -> None:
+    plan = Plan(1, 2, dict.fromkeys(units_of(NETWORK), 0))
+    told = batch(plan) | {"queries": {"busy": [0.5, 0.25]}}
+    assert herd_of([batch(plan)], 1.0) == (0.0, 0.0)
+    assert herd_of([batch(Plan(1, 3, plan.node_of)) | {"queries": {"busy": [9.0] * 3}}, told, told], 2.0) == (0.5, 0.25)
 
 
 def test_speed_is_known_only_of_nodes_that_worked() -> None:

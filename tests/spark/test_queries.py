@@ -126,6 +126,8 @@ def test_ten_thousand_queries_come_and_go_under_load(spark: SparkSession, worlds
         seen = {number: rows for number, rows in files_by_batch(handle, files).items() if start <= number < end}
         assert assert_answers(handle, expected(spark, world.network, chosen, seen)) > 100
     assert told[-1]["queries"]["failed"] == 0
+    assert len(told[-1]["queries"]["busy"]) == 3
+    assert min(told[-1]["queries"]["busy"]) > 0
     assert told[-1]["queries"]["parked"] == 1
     assert "tenant greedy is over its limit" in handle.queries("greedy")["parked"][0]
     assert told[-1]["queries"]["live"] == MANY // 2 + 501

@@ -34,6 +34,7 @@ class State:
     trial: Proposal | None = None  # has to keep its promise before it is let pass
     waiting: Proposal | None = None  # waits for somebody to apply it
     speeds: tuple[tuple[float, ...], ...] = ()  # by period and node: CPU seconds per second of its tasks; 0: unknown
+    herds: tuple[tuple[float, ...], ...] = ()  # by period and node: busy seconds per second of submitted queries
 
     @property
     def period(self) -> int:
@@ -59,9 +60,12 @@ class State:
             return self
         return replace(self, since=now, known=self.since or now)
 
-    def clock(self, speeds: Sequence[float]) -> State:
-        """Return the state with one more period's speeds of the nodes, (n,); 0 where a node did too little to tell."""
-        return replace(self, speeds=(*self.speeds, tuple(speeds))[-MEMORY:])
+    def clock(self, speeds: Sequence[float], herd: Sequence[float] = ()) -> State:
+        """Return the state with one more period's speeds of the nodes, (n,), 0 where a node did too little to tell.
+
+        `herd`, (n,), is what submitted queries took of them.
+        """
+        return replace(self, speeds=(*self.speeds, tuple(speeds))[-MEMORY:], herds=(*self.herds, tuple(herd))[-MEMORY:])
 
     def learn(self, seconds: float, size: float) -> State:
         """Return the state with one more measurement of what moving that many bytes took."""
@@ -89,6 +93,7 @@ def to_json(state: State) -> dict[str, Any]:  # Any: JSON
         "trial": None if state.trial is None else asdict(state.trial),
         "waiting": None if state.waiting is None else asdict(state.waiting),
         "speeds": [list(speeds) for speeds in state.speeds],
+        "herds": [list(herd) for herd in state.herds],
     }
 
 
@@ -105,6 +110,7 @@ def state_of(body: Mapping[str, Any]) -> State:  # Any: JSON
         trial,
         waiting,
         tuple(tuple(map(float, speeds)) for speeds in body["speeds"]),
+        tuple(tuple(map(float, herd)) for herd in body.get("herds", ())),  # absent in files of older runs
     )
 
 

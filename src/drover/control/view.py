@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
+from typing import Final
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from drover.placement.model import problem_of, unit_names
 from drover.placement.plan import Plan
 from drover.placement.problem import NOWHERE, Problem
 from drover.placement.search.evening import spread
+
+LEAST: Final = 0.1  # of a node's capacity is left to operators at least: it would be no node with nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ def notice(state: State, world: World, settings: Control) -> State:
     names, plan = unit_names(world.network), world.plan
     nodes = [plan.node_of.get(names[operator.name], NOWHERE) for operator in world.network.order]
     told = columns_of(state.window, world.network)
-    capacity = capacities(plan.nodes, settings, state.speeds)
+    capacity = left(plan.nodes, settings, state)
     return state.notice(node_costs(told, world.network, np.array(nodes, dtype=np.int64), capacity))
 
 
@@ -91,7 +94,7 @@ def look(state: State, world: World, settings: Control) -> View:
     factor = _trusted(state, recent, world.network, settings)
     problem = problem_of(
         profile,
-        capacities(world.plan.nodes, settings, state.speeds),
+        left(world.plan.nodes, settings, state),
         series=measured_series(recent, profile, names, factor=factor),
         current=world.plan,
         state=_sizes(state.window, names),
@@ -122,6 +125,14 @@ def _said(recent: Window, memory: Window, network: Network) -> Iterator[tuple[Or
             for period in memory.periods
         )
         yield Origin.MEASURED, measured_in(Window(memory.length, periods), network)
+
+
+def left(nodes: int, settings: Control, state: State) -> Floats:
+    """Return what submitted queries leave of the capacity of each node, (n,), in the mean of the last periods."""
+    capacity = capacities(nodes, settings, state.speeds)
+    herds = [herd for herd in state.herds[-settings.window :] if len(herd) == nodes]
+    taken = np.mean(herds, axis=0) if herds else np.zeros(nodes)
+    return np.maximum(capacity - taken, LEAST * capacity)
 
 
 def capacities(nodes: int, settings: Control, speeds: Sequence[Sequence[float]] = ()) -> Floats:

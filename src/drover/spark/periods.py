@@ -31,11 +31,12 @@ class Collected:
     figures: Mapping[str, float]
     moved: tuple[tuple[float, float], ...] = ()  # seconds that moves took beyond what is usual, and their bytes
     speeds: tuple[float, ...] = ()  # (n,) CPU seconds of a node's tasks per second of theirs; 0: unknown
+    herd: tuple[float, ...] = ()  # (n,) busy seconds per second of submitted queries
 
     def after(self, state: State) -> State:
         """Return what the loop remembers once it has seen this period, too."""
         state = replace(state, window=state.window.push(state.period + 1, *self.period))
-        state = state.clock(self.speeds)
+        state = state.clock(self.speeds, self.herd)
         for seconds, size in self.moved:
             state = state.learn(seconds, size)
         return state
@@ -74,7 +75,8 @@ class Ledger:
         batches, self._batches = self._batches, []
         moved, self._moved = tuple(self._moved), []
         self.last = now
-        return Collected(facts(self.network, batches, seconds), summary(batches, seconds), moved, speeds_of(batches))
+        told = facts(self.network, batches, seconds), summary(batches, seconds)
+        return Collected(*told, moved, speeds_of(batches), herd_of(batches, seconds))
 
 
 def facts(network: Network, batches: list[Figures], seconds: float) -> Facts:
@@ -97,6 +99,15 @@ def speeds_of(batches: list[Figures]) -> tuple[float, ...]:
         busy, wall = (sum(float(figures[what][node]) for figures in alike) for what in ("busy", "wall"))
         found.append(round(min(busy / wall, 1.0), 4) if wall >= TELLING else 0.0)
     return tuple(found)
+
+
+def herd_of(batches: list[Figures], seconds: float) -> tuple[float, ...]:
+    """Return what submitted queries took of each node of the last batch, (n,), in busy seconds per second."""
+    nodes = int(batches[-1]["nodes"])
+    alike = [figures for figures in batches if figures["nodes"] == nodes and "queries" in figures]
+    return tuple(
+        round(sum(figures["queries"]["busy"][node] for figures in alike) / seconds, 4) for node in range(nodes)
+    )
 
 
 def summary(batches: list[Figures], seconds: float) -> dict[str, float]:

@@ -104,7 +104,11 @@ class Part:
             return {}
         found = failures(result)
         self.office.clerk.park({one.member: one.reason[:LONGEST_REASON] for one in found})
-        self.office.settle(batch, lag, [tally for report in result.reports for tally in report.tallies])
+        tallies = [tally for report in result.reports for tally in report.tallies]
+        self.office.settle(batch, lag, tallies)
+        busy = [0.0] * share.schedule.nodes
+        for tally in tallies:
+            busy[tally.node] += tally.busy
         sent: dict[str, int] = {}
         for routed in result.routed:
             for edge in routed.edges:
@@ -118,6 +122,7 @@ class Part:
             "rows": sum(rows.height for rows in answers_of(result)),
             "replication": round(self.office.clerk.measure({}), 4),
             "bytes": sent,
+            "busy": [round(seconds, 4) for seconds in busy],
         }
         return {"queries": figures}
 
