@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +30,7 @@ AUTO: Final = Control(mode=Mode.AUTO)
 FUNCTIONS, LENGTH = 24, 2  # streams of the day, operators of each
 DAY_RATE: Final = 400.0  # tuples per second in all
 PLACEMENTS: Final = ("hash", "auto", "known")
+CORES: Final = 2  # that nodes share in a rehearsal
 WANTED: Final = 0.3  # share of the critical path that is to be saved
 
 COLUMNS: Final = {
@@ -96,7 +98,8 @@ def run_day(row: Row) -> Row:
 
     network, nodes = day_network(), int(row["nodes"])
     rows = busy_day(network, DAY_RATE, float(row["seconds"]), int(row["seed"]))
-    control = AUTO if row["placement"] == "auto" else None
+    auto = replace(AUTO, capacity=(min(1.0, CORES / nodes),) * nodes)
+    control = auto if row["placement"] == "auto" else None
     known = row["placement"] == "known"
     plan = known_plan(network, nodes, float(row["seconds"])) if known else by_hash(network, nodes)
     found = rehearse(network, rows, plan, control=control)
@@ -153,9 +156,10 @@ ABOUT_DAY: Final = f"""
 A day of calls of the {FUNCTIONS} busiest functions of a cloud (Azure Functions, 2019) passes in two minutes through
 {FUNCTIONS * LENGTH} synthetic operators, each stream with the rate of one function; {DAY_RATE:g} tuples per second on
 average, 1 ms of processor time each. *hash* places by a hash of the operator's name, as Spark does with keys; *auto*
-begins with the same plan and lets the control loop decide, with default settings; *known* is the best plan that the
-search finds for the whole day, known beforehand: about what a plan that stays can save at all. There are two cores:
-with more nodes, several share a core, and only processor time tells how long a node takes.
+begins with the same plan and lets the control loop decide; *known* is the best plan that the search finds for the whole
+day, known beforehand: about what a plan that stays can save at all. There are two cores: with more nodes, several share
+a core, and only processor time tells how long a node takes. The loop is told so (`capacity`: a quarter of a busy second
+per second for each of eight nodes); all else has its default.
 """
 WHY_DAY: Final = (
     "there is not more to save than the plan that knows the day saves: among 48 operators of which none is very heavy "
