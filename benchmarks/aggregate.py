@@ -19,6 +19,8 @@ from benchmarks.compare import Outcome, same_totals, take_turns
 from benchmarks.feed import Feed
 from benchmarks.sides import DroverSide, Measure, Side, SparkSide, scratch, spark_session
 from drover.network.generate.aggregates import WINDOWS, AggregateParameters, aggregates
+from drover.network.model import Network
+from drover.placement.plan import Plan, units_of
 
 ROWS = 100_000  # per batch
 SOURCES = 500
@@ -63,6 +65,11 @@ def drover_measures() -> dict[str, Measure]:
         found[f"packets0-count-{window}-{grouping}"] = dict([named["rows"], named["packets"]])
         found[f"packets0-mean-{window}-{grouping}"] = dict([named["means"]])
     return found
+
+
+def halves(network: Network) -> Plan:
+    """Return the plan that has counts on one node and means on the other: in turn, all of one grouping would meet."""
+    return Plan(1, 2, {unit: int("mean" in unit) for unit in units_of(network)})
 
 
 def eight(spark: SparkSession, read: Callable[[str], DataFrame]) -> Mapping[str, DataFrame]:
@@ -117,12 +124,13 @@ def single_measure() -> dict[str, str]:
 def bench(quick: bool) -> Outcome:
     batches, warm_up = (5, 3) if quick else (16, 6)
     outcome = Outcome("aggregate")
+    network = aggregates(AggregateParameters(streams=1))
     with spark_session("aggregate") as spark, scratch() as folder:
         feed = Feed(folder, {"packets0": TYPES})
         for batch in range(batches):
             feed.write(batch, {"packets0": rows(batch)})
         sides: list[Side] = [
-            DroverSide("drover", feed, aggregates(AggregateParameters(streams=1)), drover_measures()),
+            DroverSide("drover", feed, network, drover_measures(), plan=halves(network)),
             SparkSide("single", feed, single, {"all": single_measure()}),
             SparkSide("eight", feed, eight, measures()),
         ]

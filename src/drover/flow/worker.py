@@ -1,7 +1,7 @@
 """What a worker process does for a node in one hop: load state, run the operators, write what changed.
 
-Rule 1: a worker may be any process and may run a place twice: what it keeps in memory is used only if it is for the
-very state that the batch starts from, and what it writes counts only if the driver commits it.
+Rule 1: a worker may be any process and may run a place twice: what it keeps in memory is used only as far as it is of
+the state that the batch starts from, and what it writes counts only if the driver commits it.
 Rule 2: no Spark here; frames go in, frames and one report come out.
 """
 
@@ -24,18 +24,17 @@ from drover.flow.frames import DRIVER, Frame, pack
 from drover.flow.instances import JoinInstance
 from drover.flow.node import Failure, Sample, Task, run_place
 from drover.flow.operators import Clock, Runner, UnitState, Workshop, late_streams, make_runner
+from drover.flow.recall import Saved, load_state, recall
 from drover.flow.schedule import Place, Schedule
 from drover.flow.spill import SPILL_BYTES
 from drover.flow.state.layout import STATE, state_name
-from drover.flow.state.segments import Delta, Key, Segment, newest_of, read_parts, write_deltas
+from drover.flow.state.segments import Delta, Key, Segment, newest_of, write_deltas
 from drover.flow.state.storage import join, open_root
 from drover.flow.state.versions import PartState, Version, advance, should_compact
 from drover.flow.tables import Address
 from drover.network.durations import Micros
 from drover.network.model import Network
 from drover.network.operators import Operator
-
-Saved = Mapping[str, PartState]  # the saved state of one operator, by part
 
 # An operator that runs here is asked for in every batch; after so many batches without it, it runs elsewhere. What has
 # changed there is useless here at once, but telling costs a comparison of everything, and a few batches cost nothing.
@@ -152,14 +151,15 @@ class Memory:
         return kept[1]
 
     def state(self, assignment: Assignment, operator: str) -> UnitState:
-        """Return the live state that the batch starts from: what is in memory, if it is that, else what is saved."""
+        """Return the live state that the batch starts from; see `recall`."""
         saved = assignment.saved.get(operator, {})
         kept = self.states.pop((assignment.root, operator), None)
         if kept is not None and kept.saved == saved:
             live = kept.live
         else:
-            live = load_state(assignment.root, operator, saved)
-            self.loaded += live.bytes()
+            known, here = ({}, UnitState()) if kept is None else (kept.saved, kept.live)
+            live, size = recall(assignment.root, operator, saved, known, here)
+            self.loaded += size
         live.begin()
         return live
 
@@ -169,20 +169,6 @@ class Memory:
             return None
         self.begin(assignment)  # a worker that only routes forgets, too
         return self.keeper.interest(assignment.root, assignment.herded)
-
-
-def load_state(root: str, operator: str, saved: Saved) -> UnitState:
-    """Return the live form of a saved state."""
-    if not saved:
-        return UnitState()
-    fs, path = open_root(root)
-    tables = read_parts(fs, join(path, STATE), {(operator, part): one.segments for part, one in saved.items()})
-    state = UnitState(bounds={part: one.bound for part, one in saved.items() if one.bound is not None})
-    for (_, part), table in tables.items():
-        frame = pl.DataFrame(table)
-        bound = saved[part].bound
-        state.parts[part] = frame if bound is None else frame.filter(pl.col(frame.columns[0]) >= bound)
-    return state
 
 
 def deltas_of(

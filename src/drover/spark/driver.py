@@ -24,6 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from drover.errors import DroverError
 from drover.flow.operators import PENDING, settle
+from drover.flow.recall import load_state
 from drover.flow.schedule import make_schedule
 from drover.flow.spill import discard
 from drover.flow.state.commits import Checkpoint, commit, latest
@@ -35,7 +36,7 @@ from drover.flow.state.segments import Key
 from drover.flow.state.storage import open_root
 from drover.flow.tables import Address, prepare_tables
 from drover.flow.watermarks import Progress, clocks
-from drover.flow.worker import Assignment, load_state, pack_network
+from drover.flow.worker import Assignment, pack_network
 from drover.network.model import Network
 from drover.network.operators import Operator
 from drover.spark.batch import Result, run_batch
@@ -149,9 +150,8 @@ class Driver:
         self._demand_sound()
         try:
             check_follows(open_root(self.root)[1], self.checkpoint, batch)
-            if (
-                self.planner.begun is not None and self.planner.begun.closing
-            ):  # an earlier run had begun to close windows
+            # An earlier run had begun to close windows.
+            if self.planner.begun is not None and self.planner.begun.closing:
                 self._run(self._no_rows(rows.sparkSession), None)
             if batch > spark_batch(self.checkpoint):
                 self._run(rows, batch)
