@@ -34,10 +34,11 @@ class Explanation:
 
 def explain(unit: str, state: State, world: World, settings: Control, records: Sequence[Record]) -> Explanation:
     """Return why a unit is on its node; DroverError if there is no such unit."""
-    if unit not in world.plan.node_of:
-        known = list(world.plan.node_of)
+    places_now = world.plan.places
+    if unit not in places_now:
+        known = list(places_now)
         raise DroverError(f"there is no unit {unit!r}. {nearest(unit, known)}Units: {', '.join(known)}.")
-    node = world.plan.node_of[unit]
+    node = places_now[unit]
     said = _decisions(unit, records)
     if not state.window.periods:
         return Explanation(unit, node, 0.0, 0.0, said, (), f"{unit} is on node {node}. Nothing was measured yet.")

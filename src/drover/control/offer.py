@@ -102,7 +102,7 @@ def by_hand(unit: str, node: int, state: State, world: World, settings: Control)
     j = problem.units.index(unit)
     places = problem.current.copy()
     places[j] = node
-    move = Move(unit, plan.node_of[unit], node, float(problem.state[j]))
+    move = Move(unit, plan.places[unit], node, float(problem.state[j]))
     return Proposal(
         f"m{plan.number}", state.period, plan.number, plan.nodes, (move,), "moved by hand", 0.0, state.price.of([move]),
         view.loads(problem.current), view.loads(places), (), view.measured,

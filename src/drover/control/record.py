@@ -113,10 +113,11 @@ def changed_since(proposal: Proposal, plan: Plan) -> str | None:
     """Return in words why a proposal cannot be carried out any more, or None if it can."""
     if plan.nodes != proposal.nodes:
         return f"it was made for {proposal.nodes} nodes, and there are {plan.nodes} now"
+    places = plan.places
     for move in proposal.moves:
-        if move.source is not None and move.unit not in plan.node_of:
+        if move.source is not None and move.unit not in places:
             return f"unit {move.unit} is gone"
-        if (now := plan.node_of.get(move.unit)) != move.source:
+        if (now := places.get(move.unit)) != move.source:
             then = "nowhere" if move.source is None else f"on node {move.source}"
             return f"unit {move.unit} was {then} then, and is on node {now} now"
     return None if plan.number == proposal.base else f"plan {proposal.base} ran then, and plan {plan.number} does now"

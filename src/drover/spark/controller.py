@@ -87,7 +87,7 @@ class Controller:
         It stays approved until a period has passed: a run may end before its first batch, and its plan with it.
         """
         plan = self._planner.plan
-        if plan.number > proposal.base and all(plan.node_of.get(each.unit) == each.target for each in proposal.moves):
+        if plan.number > proposal.base and all(plan.places.get(each.unit) == each.target for each in proposal.moves):
             return  # a run that ended in its first period has done it
         self._state = replace(self._state, waiting=proposal)
         try:
@@ -258,7 +258,7 @@ class Controller:
             self._demand_open()
             world = self._world()
             demand_move(unit, node, world)
-            if self._state.window.periods and world.plan.node_of[unit] != node:
+            if self._state.window.periods and world.plan.places[unit] != node:
                 try:
                     self._apply(by_hand(unit, node, self._state, world, self.settings))
                 except DroverError as error:
