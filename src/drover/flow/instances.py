@@ -22,6 +22,7 @@ from drover.network.schema import Schema
 from drover.placement.plan import Instances, Plan, instance_name
 
 SIDES: Final = ("left", "right")
+Weights = tuple[tuple[float, ...], tuple[float, ...]]  # of rows and of columns
 UNKNOWN: Final = Demand(1.0, 1.0, 1.0, 1.0)  # before anything is measured, both streams count as equally fast
 
 
@@ -203,12 +204,20 @@ def adapt(plan: Plan, join: Join, demand: Demand, costs: Costs, free: Sequence[f
     wanted = advise(grid, demand, costs, free, payback) if spread == AUTO else reshaped(grid, demand, payback)
     if wanted == grid:
         return plan
-    used = (plan.node_of[join.name], *present.others)
+    nodes, weights = chosen_nodes(plan, join, wanted, free)
+    return reshape(plan, join, wanted, nodes[1 + len(present.others) :], weights)
+
+
+def chosen_nodes(plan: Plan, join: Join, grid: Grid, free: Sequence[float]) -> tuple[tuple[int, ...], Weights]:
+    """Return the node of each cell of a new grid, and weights by what nodes have for the join, (n,).
+
+    Instances that are there stay; for others the freest nodes are taken that have none yet.
+    """
+    used = (plan.node_of[join.name], *instances_of(join, plan).others)
     order = sorted(range(plan.nodes), key=lambda node: (node in used, -free[node], node))
-    new = [order[number % len(order)] for number in range(wanted.cells)]
-    nodes = (*used, *new)[: wanted.cells]
-    rows, columns = weights_of([free[node] for node in nodes], wanted)
-    return reshape(plan, join, wanted, new, (rows.tolist(), columns.tolist()))
+    nodes = (*used, *(order[number % len(order)] for number in range(grid.cells)))[: grid.cells]
+    rows, columns = weights_of([free[node] for node in nodes], grid)
+    return nodes, (tuple(rows.tolist()), tuple(columns.tolist()))
 
 
 def _nodes_after(plan: Plan, join: str, cells: int) -> tuple[int, ...]:

@@ -99,7 +99,7 @@ def totals_of(figures: Figures) -> list[Totals]:
 
 def _instances(batches: list[Figures]) -> Iterator[Sample]:
     """Yield what instances did, of operators that had several in all batches of a period."""
-    told = [{(one["operator"], one["instance"]): one for one in figures["samples"]} for figures in batches]
+    told = [{(one["operator"], one.get("instance", 0)): one for one in figures["samples"]} for figures in batches]
     for name in sorted({name for name, number in told[-1] if number}):
         numbers = [sorted(number for each, number in one if each == name) for one in told]
         if all(each == numbers[-1] for each in numbers):
