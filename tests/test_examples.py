@@ -14,10 +14,10 @@ from drover.network.files import dumps, load, loads
 from drover.network.queries import Shapes
 from drover.network.queries.notation import entries_of
 from drover.network.queries.read import read_entries
-from examples import meters, trades, traffic
+from examples import asof, meters, trades, traffic
 
 FOLDER = Path(__file__).parent.parent / "examples"
-EXAMPLES = [pytest.param(module, id=module.__name__.rpartition(".")[2]) for module in (traffic, meters, trades)]
+EXAMPLES = [pytest.param(module, id=module.__name__.rpartition(".")[2]) for module in (traffic, meters, trades, asof)]
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

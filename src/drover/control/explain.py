@@ -34,10 +34,11 @@ class Explanation:
 
 def explain(unit: str, state: State, world: World, settings: Control, records: Sequence[Record]) -> Explanation:
     """Return why a unit is on its node; DroverError if there is no such unit."""
-    if unit not in world.plan.node_of:
-        known = list(world.plan.node_of)
+    places_now = world.plan.places
+    if unit not in places_now:
+        known = list(places_now)
         raise DroverError(f"there is no unit {unit!r}. {nearest(unit, known)}Units: {', '.join(known)}.")
-    node = world.plan.node_of[unit]
+    node = places_now[unit]
     said = _decisions(unit, records)
     if not state.window.periods:
         return Explanation(unit, node, 0.0, 0.0, said, (), f"{unit} is on node {node}. Nothing was measured yet.")
@@ -67,10 +68,13 @@ def _decisions(unit: str, records: Sequence[Record]) -> tuple[str, ...]:
     """Return, newest first, what was decided about a unit, each reason once in a row."""
     found: list[str] = []
     for record in reversed(records):
-        moves = [] if record.proposal is None else [move for move in record.proposal.moves if move.unit == unit]
-        for move in moves:
-            done = "moved" if record.kind is Kind.MOVED else str(record.kind)
-            found.append(f"in period {record.period} {done} ({move}), {record.reason}")
+        made = record.proposal
+        about = [] if made is None else [
+            *(move for move in made.moves if move.unit == unit),
+            *(shape for shape in made.shapes if shape.join == unit),
+        ]  # fmt: skip
+        done = "moved" if record.kind is Kind.MOVED else str(record.kind)
+        found += [f"in period {record.period} {done} ({change}), {record.reason}" for change in about]
         found += [
             f"in period {record.period} it stayed, {refusal.reason}"
             for refusal in record.refusals

@@ -16,6 +16,7 @@ from numpy.random import Generator, default_rng
 
 from drover.control import homes
 from drover.control.critical import Gain, compare
+from drover.control.diffuse import diffuse, no_longer
 from drover.control.record import Kind, Proposal, Record, Refusal
 from drover.control.restore import keep_trying, restore, uneven
 from drover.control.settings import Control, Mode
@@ -55,6 +56,13 @@ def _decide(state: State, world: World, settings: Control) -> Outcome:
         return _rehome(state, world, settings, view, lost)
     if state.waiting is not None:
         return _review(state, world, settings, view, state.waiting)
+    if (shaped := diffuse(state, world, settings, view)) is not None:
+        return release(replace(state, trial=None), world, settings, view, shaped, ())
+    return _improve(state, world, settings, view)
+
+
+def _improve(state: State, world: World, settings: Control, view: View) -> Outcome:
+    """Look for a better plan, of joins as they are spread now."""
     if state.trial is not None:
         return _examine(state, world, settings, view, state.trial)
     if uneven(state, settings, view) and (outcome := restore(state, world, settings, view)) is not None:
@@ -157,6 +165,8 @@ def _review(state: State, world: World, settings: Control, view: View, proposal:
     objection = outdated(world, settings, view, proposal)
     if objection is None and proposal.forced:
         objection = "no unit needs a node any more"
+    elif objection is None and proposal.shapes:
+        objection = no_longer(state, world, settings, view, proposal)
     elif objection is None:
         gain = compare(problem.series, problem.current, places, problem.capacity)
         objection = objection_to(settings, view, gain, proposal)

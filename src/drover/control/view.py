@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from drover.control.critical import relative
+from drover.control.instances import with_instances
 from drover.control.settings import MEASURED, Control
 from drover.control.shift import node_costs
 from drover.control.state import State
@@ -99,6 +100,7 @@ def look(state: State, world: World, settings: Control) -> View:
         current=world.plan,
         state=_sizes(state.window, names),
     )
+    problem = with_instances(problem, recent, world.plan, world.network)
     usable = np.array([node not in world.closed for node in range(problem.n)])
     if world.open:
         problem = replace(problem, allowed=np.tile(usable, (problem.m, 1)), pinned=_pinned(problem, settings, world))

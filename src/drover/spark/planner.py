@@ -94,7 +94,15 @@ class Planner:
 def _fitted(planned: Plan, wanted: Plan) -> Plan:
     """Return the plan of an earlier run, with nodes for units that are new, without those that are gone."""
     node_of = {unit: planned.node_of.get(unit, node % planned.nodes) for unit, node in wanted.node_of.items()}
-    return planned if node_of == planned.node_of else Plan(planned.number + 1, planned.nodes, node_of)
+    fresh = {
+        join: replace(spread, others=tuple(node % planned.nodes for node in spread.others))
+        for join, spread in wanted.instances.items()
+    }
+    # Which epochs are live is known to the earlier run alone: without it, rows would be dealt where no partner is.
+    instances = {join: spread for join, spread in {**fresh, **planned.instances}.items() if join in node_of}
+    if node_of == planned.node_of and instances == planned.instances:
+        return planned
+    return Plan(planned.number + 1, planned.nodes, node_of, instances)
 
 
 def _says(written: Entry, wanted: Entry) -> bool:

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from drover.control.settings import Control, control_of, fitting
 from drover.control.tenants import limits_of
 from drover.errors import DroverError
+from drover.flow.instances import explicit
 from drover.flow.state.storage import local_path, open_root
 from drover.flow.tables import Address, AnyAddress, addresses
 from drover.network.model import Network
@@ -77,7 +78,7 @@ def run(
     reading = read_sources(network, sources)
     spark = reading.frame.sparkSession
     office = Office(Clerk(network, checkpoint, allowed), sink=_queries_sink(queries), refine=refine)
-    planner = Planner(checkpoint, _plan(network, plan, nodes))
+    planner = Planner(checkpoint, explicit(_plan(network, plan, nodes), network))
     driver = Driver(
         network, reading, delivered, checkpoint, planner, Part(network, office), stop_on_failure,
         None if dead_letters is None else _sink(dead_letters), _addresses(network, tables or {}, checkpoint),
