@@ -182,11 +182,12 @@ def _shape_faults(nodes: Given) -> Iterator[Fault]:
         return
     rooted = {roots[0]}
     for name in nodes:
-        way = [name]
-        while way[-1] not in rooted and way[-1] not in way[:-1]:
-            way.append(nodes[way[-1]]["parent"])
-        if way[-1] not in rooted:
-            rule = f"by way of {' and '.join(way[1:4])} it never comes to the root {roots[0]}"
+        way, at = dict[str, None](), name
+        while at not in rooted and at not in way:
+            way[at] = None
+            at = nodes[at]["parent"]
+        if at not in rooted:
+            rule = f"by way of {' and '.join([*way, at][1:4])} it never comes to the root {roots[0]}"
             yield Fault(
                 ("tree", name, "parent"), shorten(nodes[name]["parent"]), rule, "Name a parent nearer the root."
             )
