@@ -159,7 +159,8 @@ class Memory:
 
     def worth(self, bundle: Bundle) -> bool:
         """Return whether it helps this node to give something: what has no size spares nobody anything."""
-        return self.level(bundle.total) >= self.place.thresholds.least
+        least = self.place.thresholds.least
+        return not least or self.level(bundle.total) >= least
 
     def givable(self, receiver: int, wanted: Iterable[Bundle], use: Size, gone: set[int]) -> list[Bundle]:
         """Return those of the wanted bundles that can still go, in order, with present sizes, from `use` to the target.

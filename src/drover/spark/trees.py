@@ -40,8 +40,8 @@ def noted_cluster(fs: FileSystem, root: str) -> Cluster | None:
         return None
     body, _ = unseal(path, read_whole(fs, path), 0)
     try:
-        return cluster_of(body["cluster"])
-    except (KeyError, DroverError) as error:
+        return cluster_of(json.loads(body["cluster"]))
+    except (KeyError, TypeError, ValueError, DroverError) as error:
         raise StateError(path, "a tree of nodes", str(error), RESTORE) from error
 
 
@@ -71,8 +71,9 @@ def note_cluster(fs: FileSystem, root: str, hierarchy: Hierarchy | None) -> None
     """Write down the tree that the next batch runs on, if there is one and it is not as noted."""
     if hierarchy is None or noted_cluster(fs, root) == hierarchy.cluster:
         return
-    plain = json.loads(json.dumps(CLUSTER.write(hierarchy.cluster)))
-    data, _ = seal({"format": FORMAT, "batch": 0, "cluster": plain})
+    # As a text, because the order of its nodes is their numbering, and a document keeps no order.
+    text = json.dumps(CLUSTER.write(hierarchy.cluster))
+    data, _ = seal({"format": FORMAT, "batch": 0, "cluster": text})
     write_whole(fs, join(root, NAME), [data])
 
 
