@@ -15,6 +15,7 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from drover.control import homes
+from drover.control.climb import climb
 from drover.control.critical import Gain, compare
 from drover.control.diffuse import diffuse, no_longer
 from drover.control.record import Kind, Proposal, Record, Refusal
@@ -38,6 +39,8 @@ def step(state: State, world: World, settings: Control) -> Outcome:
     """
     if not state.window.periods:
         return state, Record(0, Kind.WATCHED, "nothing was measured yet", (), world.plan.number)
+    if world.hierarchy is not None:
+        return climb(state, world, settings, world.hierarchy)
     before, state = state, notice(state, world, settings)
     if before.trial is not None and state.since != before.since:
         # It was chosen for a load that is no more: waiting for what becomes of it would cost the periods that count.

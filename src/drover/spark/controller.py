@@ -182,7 +182,7 @@ class Controller:
 
     def _world(self) -> World:
         plan = self._planner.plan
-        return World(self._network, plan, self.closed(plan.nodes))
+        return World(self._network, plan, self.closed(plan.nodes), self._planner.hierarchy)
 
     def closed(self, nodes: int | None = None) -> frozenset[int]:
         """Return the nodes that may not be used: those to be emptied, and as many as Spark has lost slots for."""
@@ -276,7 +276,7 @@ class Controller:
 
     def drain(self, node: int, *, empty: bool = True) -> None:
         """Empty a node from the next period on and keep it empty, or (`empty` False) use it again."""
-        nodes = self._planner.plan.nodes
+        nodes = self._planner.demand_drainable()
         if not 0 <= node < nodes:
             raise DroverError(f"node is {node}, but the nodes are 0 to {nodes - 1}. Name one of them.")
         with self._turn:

@@ -292,9 +292,7 @@ class Driver:
         """Write into tables what these operators left in the last commit."""
 
         def pending(operator: Operator) -> pl.DataFrame | None:
-            saved = self.checkpoint.version.units.get(operator.name)
-            if saved is None or operator.name not in operators:
-                return None
-            return load_state(self.root, operator.name, saved).parts.get(PENDING)
+            saved = self.checkpoint.version.units.get(operator.name) if operator.name in operators else None
+            return None if saved is None else load_state(self.root, operator.name, saved).parts.get(PENDING)
 
         settle(self.network, self.tables, pending)
