@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 from pyspark.sql import SparkSession
 
 from drover.control.record import Kind, Record
@@ -30,6 +31,7 @@ def shapes(records: list[Record]) -> list[str]:
     return [str(shape) for proposal in done if proposal is not None for shape in proposal.shapes]
 
 
+@pytest.mark.slow
 def test_the_join_of_trades_and_offers_spreads_itself(spark: SparkSession, worlds: Worlds) -> None:
     network = asof.build()
     world, batches, numbered = worlds(network), tick_batches(spark, 14), dict[int, Batch]()
