@@ -93,9 +93,10 @@ def _decisions(unit: str, records: Sequence[Record]) -> tuple[str, ...]:
     found: list[str] = []
     for record in reversed(records):
         moves = [] if record.proposal is None else [move for move in record.proposal.moves if move.unit == unit]
+        own = {} if record.proposal is None else dict(record.proposal.reasons)
         for move in moves:
             done = "moved" if record.kind is Kind.MOVED else str(record.kind)
-            found.append(f"in period {record.period} {done} ({move}), {record.reason}")
+            found.append(f"in period {record.period} {done} ({move}), {own.get(unit, record.reason)}")
         found += [
             f"in period {record.period} it stayed, {refusal.reason}"
             for refusal in record.refusals

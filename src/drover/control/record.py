@@ -53,6 +53,7 @@ class Proposal:
     measured: float = 1.0  # share of the costs that were measured, not assumed
     forced: bool = False  # whether units have to move, whatever is gained
     evens: bool = False  # whether it evens nodes out after a lasting change
+    reasons: tuple[tuple[str, str], ...] = ()  # by unit, where each moves for a reason of its own
 
     @property
     def bytes(self) -> float:
@@ -101,6 +102,7 @@ def proposal_of(body: Mapping[str, Any]) -> Proposal:  # Any: JSON
         tuple(map(_move, body["moves"])), str(body["reason"]), float(body["gain"]), float(body["cost"]),
         tuple(map(float, body["before"])), tuple(map(float, body["after"])), tuple(map(str, body["goals"])),
         float(body["measured"]), bool(body["forced"]), bool(body.get("evens", False)),
+        tuple((str(unit), str(reason)) for unit, reason in body.get("reasons", ())),
     )  # fmt: skip
 
 
