@@ -14,7 +14,7 @@ from drover.control.climb import climb
 from drover.control.explain import explain
 from drover.control.loop import step
 from drover.control.offer import demand_move, offer
-from drover.control.record import Kind, Record
+from drover.control.record import Kind, Record, record_of, to_json
 from drover.control.settings import Control, control_of
 from drover.control.state import State
 from drover.control.tree import Hierarchy, conflicts, faults, hierarchy_of
@@ -181,6 +181,21 @@ def test_a_full_node_hands_a_unit_to_its_parent_and_says_why() -> None:
     assert "a-2 is on node 0 (city)" in told.text
     assert "could also be on node 1 (west), at 50%" in told.text
     assert "hands a-2 to city" in told.decisions[0]
+
+
+def test_units_that_go_together_have_each_a_reason_of_its_own() -> None:
+    network = two_sides()
+    tree = on(network)
+    world, state = World(network, first(tree), hierarchy=tree), measured(network, {"a-some": 60, "a-1": 30, "a-2": 30})
+    after, record = step(state, world, AUTO)
+    assert record.reason == "west is at 120%, above 60%, and hands a-1 and a-2 to city, which is at 0%"
+    assert record.proposal is not None
+    told = "west is at 120%, above 60%, and hands a-2 and 1 more to city, which is at 0%"
+    assert dict(record.proposal.reasons)["a-2"] == told
+    assert record_of(to_json(record)) == record
+    assert explain("a-2", after, world, AUTO, [record]).decisions == (
+        f"in period 1 moved (a-2: node 1 -> node 0), {told}",
+    )
 
 
 def test_modes_on_a_tree() -> None:

@@ -6,6 +6,7 @@ import contextlib
 import random
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,22 @@ from pyspark.sql import SparkSession
 
 from drover import runs
 from drover.control.record import Kind
-from drover.control.tree import hierarchy_of
+from drover.control.tree import Hierarchy, hierarchy_of
 from drover.errors import DroverError
+from drover.flow.state.storage import open_root
 from drover.hierarchy.cluster import cluster_of
+from drover.hierarchy.queries import Queries
 from drover.network.files import dump
+from drover.network.model import Network
+from drover.network.operators import Filter
+from drover.placement.plan import Plan
 from drover.spark.bind import start
 from drover.spark.caller import ask
 from drover.spark.handle import Handle
+from drover.spark.planner import Planner
 from drover.spark.sinks import Memory
 from drover.spark.stopped import controller_of
+from drover.spark.trees import check_cluster, note_cluster, noted_cluster
 from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows, expected_streams
 from tests.spark.conftest import Worlds
@@ -82,7 +90,7 @@ def test_operators_climb_out_of_a_full_node_and_results_stay_those_of_the_oracle
     assert list(tree.objections(handle.plan.node_of)) == []
     assert any(handle.plan.node_of[unit] == CITY for unit in moved if unit.startswith("a-"))
     reasons = [record.reason for record in handle.control.records if record.kind is Kind.MOVED]
-    assert any(re.search(r"west is at \d+%, above 60%, and hands a-.* to city", reason) for reason in reasons)
+    assert any(re.search(r"west is at \d+%, above 60%, and hands .* to city", reason) for reason in reasons)
     told = handle.explain(min(moved))
     assert "hands" in told.text or "takes" in told.text
 
@@ -213,3 +221,62 @@ def test_a_run_file_with_a_tree_on_which_busy_time_counts(spark: SparkSession, t
     for stream, rows in expected_streams(spark, network, dict(enumerate(drawn))).items():
         found = kept[stream].rows()
         assert_same_rows(found if found.width else pl.DataFrame(schema=rows.schema), rows)
+
+
+def planner_of(folder: Path, cluster: dict[str, Any], *, network: Network | None = None) -> Planner:
+    tree = hierarchy_of(network or tree_network(), cluster_of(cluster))
+    return Planner(str(folder), Plan(1, 3, tree.settle(tree.cluster.at)), tree)
+
+
+def test_no_wish_leads_to_a_plan_without_inputs(tmp_path: Path) -> None:
+    planner = planner_of(tmp_path, TREE)
+    before = planner.plan
+    with pytest.raises(DroverError, match="a-some"):
+        planner.replan(lambda plan: plan.move("a-some", EAST))
+    assert planner.plan is before
+    assert planner.replan(lambda plan: plan.move("a-pairs", CITY)).node_of["a-pairs"] == CITY
+
+
+def test_a_new_unit_of_an_old_run_goes_where_its_inputs_have_gone(tmp_path: Path) -> None:
+    begun = planner_of(tmp_path, TREE)
+    begun.replan(lambda plan: plan.move("a-pairs", CITY))
+    entry = begun.entry_for(0, closing=False)
+    old = tree_network()
+    more = Filter(name="low-pairs", input="a-pairs", where="low > 0")
+    wider = replace(old, operators=(*old.operators, more), outputs=(*old.outputs, "low-pairs"))
+    again = planner_of(tmp_path, TREE, network=wider)
+    assert again.plan.node_of["low-pairs"] == WEST
+    again.adopt(entry, 1, begun=False)
+    assert again.plan.node_of["low-pairs"] == CITY
+    assert again.plan.number > entry.plan.number
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        pytest.param(("west", "parent"), "east", "west had another parent", id="another parent"),
+        pytest.param(("east", "sources"), ["b", "c"], None, id="one more source"),
+        pytest.param(("city", "memory"), 1, None, id="another capacity"),
+    ],
+)
+def test_a_checkpoint_keeps_to_its_tree(
+    tmp_path: Path, path: tuple[str, str], value: object, words: str | None
+) -> None:
+    fs, root = open_root(str(tmp_path))
+    network = tree_network()
+    note_cluster(fs, root, hierarchy_of(network, cluster_of(TREE)))
+    assert noted_cluster(fs, root) == cluster_of(TREE)
+    changed = {name: {**node, path[1]: value} if name == path[0] else node for name, node in TREE["tree"].items()}
+    now = Hierarchy(cluster_of({"tree": changed}), (), Queries((), ()))
+    if words is None:
+        check_cluster(fs, root, now, begun=True)
+        return
+    with pytest.raises(DroverError, match=words):
+        check_cluster(fs, root, now, begun=True)
+
+
+def test_a_checkpoint_without_a_tree_gets_none(tmp_path: Path) -> None:
+    fs, root = open_root(str(tmp_path))
+    with pytest.raises(DroverError, match="begun without a tree"):
+        check_cluster(fs, root, hierarchy_of(tree_network(), cluster_of(TREE)), begun=True)
+    check_cluster(fs, root, None, begun=True)

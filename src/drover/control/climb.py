@@ -10,7 +10,9 @@ go on as if it had not been.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from drover.control.record import Kind, Proposal
 from drover.control.settings import Control, Mode
@@ -21,6 +23,8 @@ from drover.control.view import View, World, look
 from drover.hierarchy.negotiate import Step, negotiate
 from drover.network.drawing.summary import count
 from drover.placement.plan import moves
+
+NAMED: Final = 3  # units that a reason names; of more it says how many
 
 
 def climb(state: State, world: World, settings: Control, tree: Hierarchy) -> Outcome:
@@ -51,18 +55,33 @@ def _agreed(state: State, world: World, view: View, tree: Hierarchy) -> Proposal
     found = moves(plan, made, bytes_of)
     if not found:
         return None
-    reason = "; ".join(_words(step, tree) for step in agreed.steps)
+    reason = "; ".join(_words(step, tree, _together(step, tree)) for step in agreed.steps)
     before, after = (tree.levels(each, view.sizes) for each in (plan.node_of, node_of))
     return Proposal(
         f"p{state.period}", state.period, plan.number, plan.nodes, found, reason, 0.0, state.price.of(found),
-        before, after, (), view.measured,
+        before, after, (), view.measured, reasons=tuple(_reasons(agreed.steps, tree).items()),
     )  # fmt: skip
 
 
-def _words(step: Step, tree: Hierarchy) -> str:
-    """Return why units went to a neighbour."""
+def _together(step: Step, tree: Hierarchy) -> str:
+    units = [tree.units[j] for j in step.operators]
+    return " and ".join(units) if len(units) <= NAMED else count(len(units), "unit")
+
+
+def _reasons(steps: Sequence[Step], tree: Hierarchy) -> dict[str, str]:
+    """Return why each unit goes; one that is handed on in the same period has two reasons."""
+    found: dict[str, str] = {}
+    for step in steps:
+        more = f" and {len(step.operators) - 1} more" if len(step.operators) > 1 else ""
+        for unit in (tree.units[j] for j in step.operators):
+            words = _words(step, tree, f"{unit}{more}")
+            found[unit] = f"{found[unit]}; {words}" if unit in found else words
+    return found
+
+
+def _words(step: Step, tree: Hierarchy, what: str) -> str:
+    """Return why something went to a neighbour."""
     names, marks = tree.cluster.nodes, tree.cluster.thresholds
-    what = " and ".join(tree.units[j] for j in step.operators)
     giver, receiver = names[step.giver], names[step.receiver]
     if step.offered:
         why = f"{giver} is at {step.giver_level:.0%}, above {marks.upper:.0%}"

@@ -98,8 +98,9 @@ def _decisions(unit: str, records: Sequence[Record]) -> tuple[str, ...]:
             *(move for move in made.moves if move.unit == unit),
             *(shape for shape in made.shapes if shape.join == unit),
         ]  # fmt: skip
+        why = record.reason if made is None else dict(made.reasons).get(unit, record.reason)
         done = "moved" if record.kind is Kind.MOVED else str(record.kind)
-        found += [f"in period {record.period} {done} ({change}), {record.reason}" for change in about]
+        found += [f"in period {record.period} {done} ({change}), {why}" for change in about]
         found += [
             f"in period {record.period} it stayed, {refusal.reason}"
             for refusal in record.refusals

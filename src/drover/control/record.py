@@ -68,6 +68,7 @@ class Proposal:
     forced: bool = False  # whether units have to move, whatever is gained
     evens: bool = False  # whether it evens nodes out after a lasting change
     shapes: tuple[Reshape, ...] = ()  # joins that are spread otherwise; their new instances are among the moves
+    reasons: tuple[tuple[str, str], ...] = ()  # by unit, where each moves for a reason of its own
 
     @property
     def bytes(self) -> float:
@@ -117,6 +118,7 @@ def proposal_of(body: Mapping[str, Any]) -> Proposal:  # Any: JSON
         tuple(map(float, body["before"])), tuple(map(float, body["after"])), tuple(map(str, body["goals"])),
         float(body["measured"]), bool(body["forced"]), bool(body.get("evens", False)),
         tuple(map(_reshape, body.get("shapes", ()))),
+        tuple((str(unit), str(reason)) for unit, reason in body.get("reasons", ())),
     )  # fmt: skip
 
 
