@@ -20,6 +20,7 @@ NAMES: Mapping[str, str] = {
     "herding": "assigning small queries: how many per second, and how much traffic against LeastCost and Mt-KaHyPar",
     "steadiness": "variance and balance of correlation-based plans, and the search beyond them",
     "simulator": "invocations per second against SimPy, memory, plans near saturation, events against fluid",
+    "diffusion": "spread joins under a hot key and by a band of values, against hashing and Spark; copies",
     "queries": "submitted queries by the thousand against a query each, and against one with a broadcast join",
     "control": "a step of the control loop against 5 % of a period",
 }

@@ -20,6 +20,7 @@ from typing import Protocol
 import polars as pl
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.feed import Feed
@@ -84,23 +85,30 @@ class Batches:
     """The progress of some queries that read the same batches."""
 
     queries: Sequence[StreamingQuery]
-    seen: int = 0
+    seen: dict[str, int] = field(default_factory=dict)  # by query: how many of its batches
 
     def wait(self) -> float:
-        """Wait for the batch that was just shown and return its seconds."""
+        """Wait for the batch that was just shown and return its seconds.
+
+        A query that looked while files were being shown takes them in two batches, which count as one.
+        """
         starts, ends = [], []
         for query in self.queries:
             query.processAllAvailable()
-            found = [
-                one for one in query.recentProgress if one["batchId"] == self.seen and "addBatch" in one["durationMs"]
-            ]
-            if not found or not all(source["numInputRows"] for source in found[-1]["sources"]):
-                raise RuntimeError(f"query {query.name} saw only a part of batch {self.seen}: run the benchmark again")
-            start = datetime.fromisoformat(found[-1]["timestamp"]).timestamp()
-            starts.append(start)
-            ends.append(start + found[-1]["durationMs"]["triggerExecution"] / 1000)
-        self.seen += 1
+            first = self.seen.get(str(query.id), 0)
+            found = [one for one in query.recentProgress if one["batchId"] >= first and "addBatch" in one["durationMs"]]
+            rows = [sum(counts) for counts in zip(*map(_rows_read, found), strict=True)]
+            if not rows or not all(rows):
+                raise RuntimeError(f"query {query.name} saw only a part of batch {first}: run the benchmark again")
+            began = [datetime.fromisoformat(one["timestamp"]).timestamp() for one in found]
+            starts.append(began[0])
+            ends.append(began[-1] + found[-1]["durationMs"]["triggerExecution"] / 1000)
+            self.seen[str(query.id)] = found[-1]["batchId"] + 1
         return float(max(ends) - min(starts))
+
+
+def _rows_read(progress: StreamingQueryProgress) -> list[int]:
+    return [source["numInputRows"] for source in progress["sources"]]
 
 
 @dataclass

@@ -107,7 +107,7 @@ def _made_up(count: int = 4000, seed: int = 7) -> dict[str, pl.DataFrame]:
     rng = np.random.default_rng(seed)
     ms = np.sort(rng.integers(OPEN, CLOSE, count))
     middle = 50 + np.cumsum(rng.normal(0, 0.002, count))
-    base = {"ms": ms, "symbol": rng.choice(["AAA", "BBB"], count), "exchange": rng.choice(["N", "Q"], count)}
+    base = {"ms": ms, "symbol": rng.choice(["AAA", "BBB", "CCC"], count), "exchange": rng.choice(["N", "Q"], count)}
     price = np.round(middle + rng.normal(0, 0.01, count), 2)
     trades = {**base, "price": price, "size": rng.integers(1, 20, count) * 100}
     sizes = {"bid_size": rng.integers(1, 9, count) * 100, "ask_size": rng.integers(1, 9, count) * 100}

@@ -5,19 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from types import ModuleType
 
+import polars as pl
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
 
 import drover
+from drover.control.tree import hierarchy_of
+from drover.hierarchy.cluster import cluster_of
 from drover.network.files import dumps, load, loads
 from drover.network.queries import Shapes
 from drover.network.queries.notation import entries_of
 from drover.network.queries.read import read_entries
-from examples import meters, trades, traffic
+from examples import asof, hierarchy, meters, trades, traffic
 
 FOLDER = Path(__file__).parent.parent / "examples"
-EXAMPLES = [pytest.param(module, id=module.__name__.rpartition(".")[2]) for module in (traffic, meters, trades)]
+EXAMPLES = [pytest.param(module, id=module.__name__.rpartition(".")[2]) for module in (traffic, meters, trades, asof)]
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -75,3 +78,33 @@ def test_trades_make_bars_and_find_dear_ones(spark: SparkSession) -> None:
     assert pairs > 0
     assert result["dear"].where("paid <= offered").count() == 0
     assert sum(row.pairs for row in result["dear_minutes"].collect()) == 2 * pairs  # a row falls into two windows
+
+
+def test_the_hierarchy_has_every_meter_and_a_surge_that_changes_how_often_they_report_but_not_what() -> None:
+    given = hierarchy.readings()
+    quarters = 4 * hierarchy.HOURS
+    assert given["meter"].n_unique() == 358
+    assert given["source"].n_unique() == hierarchy.DISTRICTS * hierarchy.NEIGHBOURHOODS
+    per_meter = dict(given.group_by("meter").len().iter_rows())
+    surging = 4 * (hierarchy.SURGE[1] - hierarchy.SURGE[0])
+    assert per_meter["m357"] == quarters
+    assert per_meter["m000"] == quarters + surging * (hierarchy.MINUTES - 1)
+    week = pl.read_csv(meters.READINGS, infer_schema_length=None).head(quarters)
+    assert given["kwh"].sum() == pytest.approx(week.select(pl.exclude("ts_local")).sum().sum_horizontal()[0])
+
+
+def test_the_hierarchy_puts_what_a_neighbourhood_alone_needs_at_its_collector() -> None:
+    tree = hierarchy_of(hierarchy.build(), cluster_of(hierarchy.cluster()))
+    where = {unit: tree.cluster.nodes[node] for unit, node in tree.settle({}).items()}
+    assert (where["two_107"], where["high_two_10"], where["use_10"]) == ("n10", "n10", "n10")
+    assert (where["alarms_1"], where["district_1"], where["city_mean"]) == ("d1", "d1", "city")
+
+
+@pytest.mark.slow
+def test_the_hierarchy_gives_what_plain_spark_gives_and_nodes_are_less_too_full(spark: SparkSession) -> None:
+    stayed, moved = hierarchy.compare(spark, hours=12)  # four of them in the surge
+    assert stayed.equal
+    assert moved.equal
+    assert (stayed.moves, stayed.periods) == (0, moved.periods)
+    assert moved.moves > 0
+    assert moved.levels < stayed.levels / 2

@@ -21,7 +21,7 @@ RUNTIMES = {"sim", "spark", "agents"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),  # and every row may import errors
     "network": set(),
-    "runs": {"network", "placement", "control"},  # what a plan and a loop may be told
+    "runs": {"network", "placement", "hierarchy", "control"},  # what a plan, a tree and a loop may be told
     "load": {"network"},
     "placement": {"network", "load"},
     "herding": {"network", "load"},

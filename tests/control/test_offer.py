@@ -73,7 +73,7 @@ def test_what_is_offered_is_sound_can_be_had_by_its_name_and_nothing_else(drawn:
         return
     proposal = found.proposal
     assert find(proposal.id, {proposal.id: proposal}, state, world, ASKED, ()) == proposal
-    after = changed(world.plan, proposal)
+    after = changed(world.plan, proposal, world.network)
     targets = {move.unit: move.target for move in proposal.moves}
     assert after.node_of == {**world.plan.node_of, **targets}
     assert not set(after.node_of.values()) & world.closed
@@ -141,11 +141,11 @@ def test_what_became_of_a_proposal_is_told() -> None:
 
 def test_a_move_by_hand_is_a_proposal_of_one_move() -> None:
     proposal = by_hand("c", 0, UNEVEN, WORLD, ASKED)
-    assert changed(WORLD.plan, proposal).node_of == {**WORLD.plan.node_of, "c": 0}
+    assert changed(WORLD.plan, proposal, WORLD.network).node_of == {**WORLD.plan.node_of, "c": 0}
     assert proposal.before == (0.65, 0.1)
     assert proposal.after == (0.7, 0.05)
     with pytest.raises(DroverError, match="plan 1 ran when it was made, and plan 7 does now"):
-        changed(replace(WORLD.plan, number=7), proposal)
+        changed(replace(WORLD.plan, number=7), proposal, WORLD.network)
     with pytest.raises(DroverError, match="cannot go there"):
         demand_move("c", 0, replace(WORLD, closed=frozenset({0})))
     with pytest.raises(DroverError, match="there is no unit 'z'"):

@@ -7,10 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from drover.errors import FileError
+from drover.hierarchy.cluster import cluster_of
 from drover.hierarchy.codec import KINDS, SENT, CodecError, decode_message, decode_record, encode
 from drover.hierarchy.diagram import diagram
 from drover.hierarchy.layout import field_lines, parse_layout
@@ -116,5 +118,6 @@ def test_the_page_shows_the_table_of_transitions_and_every_field() -> None:
     page = (Path(__file__).parents[2] / "docs" / "hierarchy.md").read_text(encoding="utf-8")
     assert diagram() in page
     assert "\n".join(field_lines()).strip() in page
-    (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    cluster, example = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     assert parse_layout(example).nodes == ("centre", "east")
+    assert cluster_of(yaml.safe_load(cluster)["cluster"]).nodes == ("city", "district", "north", "south")

@@ -97,6 +97,61 @@ def test_queries_have_sinks_and_tenants_limits(tmp_path: Path) -> None:
     assert LIMITS.write(run.limits) == {"acme": {"queries": "10", "busy": "0.5"}, "*": {"state": "1000"}}
 
 
+TREE = """\
+cluster:
+  tree:
+    city: {cpu: 1}
+    west: {parent: city, cpu: 0.5, sources: calls}
+    east: {parent: city, cpu: 0.5, sources: [bills]}
+  marks: {upper: 0.7}
+  at: {long: city}
+"""
+
+
+def test_a_tree_of_nodes(tmp_path: Path) -> None:
+    run = runs.load(write(tmp_path, SOUND + TREE))
+    assert run.cluster is not None
+    assert run.cluster.nodes == ("city", "west", "east")
+    assert run.cluster.capacity == ((1.0,), (0.5,), (0.5,))
+    assert (run.cluster.entries, run.cluster.at) == ({"calls": 1, "bills": 2}, {"long": 0})
+    assert (run.cluster.thresholds.lower, run.cluster.thresholds.upper) == (0.4, 0.7)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        pytest.param("parent: city, cpu: 0.5, sources: calls", "parent: ctiy, cpu: 0.5, sources: calls",
+                     "line 9: cluster.tree.west.parent is 'ctiy', .*Did you mean city", id="parent"),
+        pytest.param("cpu: 1}", "cpus: 1}", "line 8: cluster.tree.city.cpus is unknown, .*mean cpu", id="field"),
+        pytest.param("[bills]", "[bils]", "line 10: cluster.tree.east.sources is 'bils', .*mean bills", id="source"),
+        pytest.param("sources: calls", "sources: []", "line 7: cluster.tree is without the source calls", id="nowhere"),
+        pytest.param("upper: 0.7", "upper: 0.3", "line 11: cluster.marks is not sound, but lower", id="marks"),
+        pytest.param("{long: city}", "{long: east}", "line 12: cluster.at.long is east, .*Name west or", id="too low"),
+        pytest.param("  at:", "  att:", "line 12: cluster.att is unknown, .*Did you mean at", id="section"),
+    ],
+)  # fmt: skip
+def test_a_fault_in_a_tree(tmp_path: Path, old: str, new: str, fault: str) -> None:
+    assert old in TREE
+    with pytest.raises(FileError, match=f"(?s)fault.*{fault}"):
+        runs.load(write(tmp_path, SOUND + TREE.replace(old, new, 1)))
+
+
+@pytest.mark.parametrize(
+    ("added", "fault"),
+    [
+        pytest.param("nodes: 7", "nodes is 7, but the tree of the cluster has 3", id="another number of nodes"),
+        pytest.param("plan: hash", "plan is hash, but units of a tree begin as low", id="a plan"),
+        pytest.param("queries: console", "queries is given, but submitted queries", id="queries"),
+        pytest.param(
+            "control: {mode: auto, payback: 3}", "control.payback is given, but nodes of a tree", id="control"
+        ),
+    ],
+)
+def test_what_goes_not_with_a_tree(tmp_path: Path, added: str, fault: str) -> None:
+    with pytest.raises(FileError, match=f"(?s)1 fault.*line 13: {fault}"):
+        runs.load(write(tmp_path, f"{SOUND}{TREE}{added}\n"))
+
+
 def test_a_short_one_is_enough_and_leaves_the_network_alone(tmp_path: Path) -> None:
     run = runs.load(write(tmp_path, SOUND))
     assert (run.nodes, run.plan, run.trigger, run.sinks, run.checkpoint) == (4, "round-robin", None, {}, None)

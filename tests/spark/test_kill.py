@@ -29,9 +29,14 @@ PATIENCE = 180.0  # seconds that one batch may take on a busy machine
 class Victim:
     """A process of victim.py in a group of its own."""
 
-    def __init__(self, folder: Path, dies: str = "", master: str = "local[2]") -> None:
+    def __init__(self, folder: Path, dies: str = "", master: str = "local[2]", *, tree: str = "") -> None:
         path = os.pathsep.join((str(ROOT / "src"), str(ROOT)))
-        environment = os.environ | {"PYTHONPATH": path, "VICTIM_DIES": dies, "VICTIM_MASTER": master}
+        environment = os.environ | {
+            "PYTHONPATH": path,
+            "VICTIM_DIES": dies,
+            "VICTIM_MASTER": master,
+            "VICTIM_TREE": tree,
+        }
         self.folder = folder
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.spark.victim", str(folder)],

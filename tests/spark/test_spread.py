@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import re
+from collections import deque
+from collections.abc import Callable
+
+import pytest
 from pyspark.sql import SparkSession
 
 import drover
+from drover.errors import DroverError
+from drover.flow.instances import ask
+from drover.network.grid import Grid
 from drover.network.model import Network
+from drover.placement.plan import round_robin
+from drover.spark.handle import Handle
 from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows, expected_streams
 from tests.spark.conftest import Worlds
-from tests.spark.runs import COLUMNS, ordered_batches
+from tests.spark.crashes import POINTS, dying, raise_crash
+from tests.spark.runs import COLUMNS, World, ordered_batches
+
+Change = Callable[[Handle], object]
 
 
 def two_joins() -> Network:
@@ -44,3 +57,78 @@ def test_spread_joins_give_what_plain_spark_gives(spark: SparkSession, worlds: W
     for stream in network.outputs:
         assert_same_rows(world.output(stream), expected[stream])
         assert expected[stream].height > 0
+
+
+def changing(nodes: int, world: World, changes: list[Change]) -> Handle:
+    """Start, and make one change after every batch."""
+    handle, left = world.start(nodes=nodes), deque(changes)
+
+    def change(_figures: object) -> None:
+        if left:
+            left.popleft()(handle)
+
+    handle.listen(change)
+    return handle
+
+
+def grids(handle: Handle, join: str) -> list[Grid]:
+    return [epoch.grid for epoch in handle.plan.instances[join].epochs]
+
+
+def auto_joins() -> Network:
+    """A join that begins whole and one on two instances, with windows that outlast a batch."""
+    net = drover.Builder("shapes")
+    a, b = (net.source(source, COLUMNS, time="ts", lateness="1 s") for source in ("a", "b"))
+    names = {"x": "left.amount", "y": "right.amount"}
+    a.join("pairs", b, within=("20 s", "10 s"), on="key", select=names, spread="auto").output()
+    near = a.join("near", b, within="1 s", where="abs(left.amount - right.amount) <= 40", select=names, spread=2)
+    near.filter("larger", "x > y").output()
+    return net.build()
+
+
+def test_shapes_change_while_it_runs_crashes_and_starts_again(spark: SparkSession, worlds: Worlds) -> None:
+    network = auto_joins()
+    world, batches = worlds(network), ordered_batches(network, 10, 40)
+    world.add(batches[:5])
+    changes: list[Change] = [
+        lambda handle: (handle.spread("pairs", (2, 2)), handle.spread("near", 3)),
+        lambda handle: (handle.move("pairs[3]", 0), handle.move("near[1]", 0)),
+        lambda handle: handle.spread("pairs", (1, 3)),
+    ]
+    with dying(POINTS["after the batch is computed"], [4], raise_crash):  # the first that has the third shape
+        first = changing(3, world, changes)
+        with pytest.raises(DroverError, match="CrashError"):
+            first.awaitTermination(120)
+        first.stop()
+    assert grids(first, "pairs")[-2:] == [Grid(2, 2), Grid(1, 3)]
+    begun = 6  # five batches, and one without rows
+    again = changing(3, world, [])
+    assert grids(again, "pairs") == grids(first, "pairs")  # what is in windows was dealt for these
+    assert again.awaitTermination(120)
+    assert world.committed() == begun - 1
+    world.add(batches[5:])
+    last = changing(3, world, [lambda handle: handle.scale(2), lambda handle: handle.spread("pairs", 1)])
+    assert last.awaitTermination(120)
+    numbered = {number + (number >= 5): batch for number, batch in enumerate(batches)}
+    expected = expected_streams(spark, network, numbered)
+    for stream in network.outputs:
+        assert_same_rows(world.output(stream), expected[stream])
+        assert expected[stream].height > 0
+    assert max(len(figures["samples"]) for figures in last.recentProgress) > 4
+    assert (grids(last, "pairs")[-1], last.plan.instances["pairs"].asked) == (Grid(1, 1), 1)
+    assert last.plan.nodes == 2
+
+
+@pytest.mark.parametrize(
+    ("join", "spread", "words"),
+    [
+        pytest.param("pears", 2, "Did you mean pairs", id="no such join"),
+        pytest.param("larger", 2, "'larger' is no join that can be spread", id="no join"),
+        pytest.param("pairs", (0, 2), "Write auto, a number of instances such as 4, or rows x columns", id="no grid"),
+        pytest.param("pairs", "whole", "spread is 'whole', but a join is spread over a grid", id="no word"),
+    ],
+)
+def test_what_cannot_be_spread_is_refused(join: str, spread: object, words: str) -> None:
+    network = auto_joins()
+    with pytest.raises(DroverError, match=re.escape(words)):
+        ask(round_robin(network, 3), network, join, spread)  # type: ignore[arg-type]

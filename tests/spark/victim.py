@@ -1,7 +1,7 @@
 """A run that is meant to be killed; started by test_kill.py with a folder that has the files of the sources.
 
 It drains `in/`, writes `out/` and exits. VICTIM_DIES="<point of crashes.py>:<call>" kills it there by itself;
-VICTIM_MASTER is Spark's master, "local[2]" without it.
+VICTIM_MASTER is Spark's master, "local[2]" without it; with VICTIM_TREE it runs on a tree whose nodes negotiate.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import signal
 import sys
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pyspark
 
@@ -20,6 +21,7 @@ from drover.spark.session import session
 from drover.spark.sinks import Files
 from tests.spark.crashes import POINTS, dying, often_tidying
 from tests.spark.runs import chaos_network, sources_of
+from tests.spark.trees import CONTROL, TREE, in_step, tree_network
 
 
 def die() -> None:
@@ -31,7 +33,9 @@ def main(folder: Path) -> None:
     spark = session("victim", os.environ.get("VICTIM_MASTER", "local[2]"), config)
     # Where executors of a local cluster work; Spark leaves it behind.
     work = Path(pyspark.__file__).parent / "work" / spark.sparkContext.applicationId
-    network = chaos_network()
+    on_a_tree = bool(os.environ.get("VICTIM_TREE"))
+    network = tree_network() if on_a_tree else chaos_network()
+    options: dict[str, Any] = {"cluster": TREE, "control": CONTROL} if on_a_tree else {"nodes": 3}
     sinks = {stream: Files(str(folder / "out" / stream)) for stream in network.outputs}
     point, _, call = os.environ.get("VICTIM_DIES", "").partition(":")
     with ExitStack() as stack:
@@ -43,9 +47,11 @@ def main(folder: Path) -> None:
             sources_of(spark, network, folder),
             sinks,
             checkpoint=str(folder / "checkpoint"),
-            nodes=3,
             trigger={"availableNow": True},
+            **options,
         )
+        if on_a_tree:
+            in_step(handle)
         handle.awaitTermination()
     sys.stdout.write("done\n")
     spark.stop()

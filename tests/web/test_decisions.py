@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from drover.control.record import Kind, Record, Refusal
+from drover.control.record import Kind, Record, Refusal, Reshape
+from drover.network.grid import Grid
 from drover.placement.plan import Move, Plan
 from drover.web.report.decisions import BY_HAND, changes_of, groups_of, last_words
 from tests.web.made import PLAN, proposal, record, records
@@ -46,6 +47,14 @@ def test_a_plan_of_the_loop_itself_is_not_from_elsewhere() -> None:
 def test_a_proposal_that_was_refused_is_no_change() -> None:
     refused = replace(record(1), kind=Kind.REFUSED, proposal=proposal())
     assert changes_of([refused], None) == ()
+
+
+def test_a_join_that_changes_its_shape_is_a_change_without_moves() -> None:
+    shaped = replace(proposal(), moves=(), shapes=(Reshape("pairs", Grid(2, 2), Grid(1, 1)),))
+    (change,) = changes_of([replace(record(1), kind=Kind.MOVED, plan=1, proposal=shaped)], Plan(2, 1, {}))
+    assert (change.moves, [str(shape) for shape in change.shapes]) == ((), ["pairs: 2 x 2 -> 1 x 1"])
+    (group,) = groups_of([replace(record(1), kind=Kind.REFUSED, proposal=shaped)])
+    assert group.what.endswith("with pairs: 2 x 2 -> 1 x 1")
 
 
 def test_reasons_that_differ_in_numbers_are_one_group_newest_first() -> None:

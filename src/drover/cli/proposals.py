@@ -78,6 +78,9 @@ def _body(answer: Json, found: Json) -> Iterator[str]:
     ]
     yield from table(["node", "before", "after", "units after"], rows)
     yield ""
+    for shape in found.get("shapes", ()):
+        (rows, columns), (then_rows, then_columns) = shape["before"], shape["after"]
+        yield f"join {visible(shape['join'])}: spread {then_rows} x {then_columns} instead of {rows} x {columns}"
     for move in found["moves"][:SHOWN]:
         yield move_words(move)
     if len(found["moves"]) > SHOWN:

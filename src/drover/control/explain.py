@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -14,9 +15,12 @@ from drover.control.critical import critical
 from drover.control.record import Kind, Record
 from drover.control.settings import Control
 from drover.control.state import State
-from drover.control.view import World, look
+from drover.control.tree import Hierarchy
+from drover.control.view import View, World, look
 from drover.errors import DroverError, nearest
 from drover.placement.problem import NOWHERE
+
+UNTOUCHED: Final = "no decision was made about it: it is where the first plan put it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +38,20 @@ class Explanation:
 
 def explain(unit: str, state: State, world: World, settings: Control, records: Sequence[Record]) -> Explanation:
     """Return why a unit is on its node; DroverError if there is no such unit."""
-    if unit not in world.plan.node_of:
-        known = list(world.plan.node_of)
+    places_now = world.plan.places
+    if unit not in places_now:
+        known = list(places_now)
         raise DroverError(f"there is no unit {unit!r}. {nearest(unit, known)}Units: {', '.join(known)}.")
-    node = world.plan.node_of[unit]
+    node = places_now[unit]
     said = _decisions(unit, records)
     if not state.window.periods:
         return Explanation(unit, node, 0.0, 0.0, said, (), f"{unit} is on node {node}. Nothing was measured yet.")
-    problem = look(state, world, settings).problem
+    view = look(state, world, settings)
+    problem = view.problem
     j = problem.units.index(unit)
+    if world.hierarchy is not None:
+        text = f"{_on_a_tree(unit, view, world, world.hierarchy)} Last: {said[0] if said else UNTOUCHED}."
+        return Explanation(unit, node, float(problem.load[j]), float(problem.state[j]), said, (), text)
     paths = []
     places = np.where(problem.current == NOWHERE, 0, problem.current)
     for i in range(problem.n):
@@ -58,19 +67,40 @@ def explain(unit: str, state: State, world: World, settings: Control, records: S
             f"On node {best} the slowest node would be loaded to {paths[best]:.2f} instead of {paths[node]:.2f}; "
             f"a move needs {settings.least_gain:.0%} to be worth it."
         )
-    why = said[0] if said else "no decision was made about it: it is where the first plan put it"
+    why = said[0] if said else UNTOUCHED
     text = f"{unit} is on node {node} and takes {problem.load[j]:.3g} busy seconds per second. Last: {why}. {where}"
     return Explanation(unit, node, float(problem.load[j]), float(problem.state[j]), said, tuple(paths), text)
+
+
+def _on_a_tree(unit: str, view: View, world: World, tree: Hierarchy) -> str:
+    """Return where a unit is, what it takes there, and where else it could be."""
+    cluster, node_of = tree.cluster, world.plan.node_of
+    size = tree.levels(
+        node_of,
+        [each if unit == name else (0.0,) * len(each) for name, each in zip(tree.units, view.sizes, strict=True)],
+    )
+    levels, node = tree.levels(node_of, view.sizes), node_of[unit]
+    others = [i for i in tree.nodes_for(unit, node_of) if i != node]
+    could = ", ".join(f"{cluster.called(i)}, at {levels[i]:.0%}" for i in others) or "nowhere else"
+    return (
+        f"{unit} is on {cluster.called(node)} and takes {size[node]:.1%} of its {' or '.join(cluster.resources)}; the "
+        f"node is at {levels[node]:.0%}, and its marks are {cluster.thresholds.lower:.0%} and "
+        f"{cluster.thresholds.upper:.0%}. With all else where it is, the unit could also be on {could}."
+    )
 
 
 def _decisions(unit: str, records: Sequence[Record]) -> tuple[str, ...]:
     """Return, newest first, what was decided about a unit, each reason once in a row."""
     found: list[str] = []
     for record in reversed(records):
-        moves = [] if record.proposal is None else [move for move in record.proposal.moves if move.unit == unit]
-        for move in moves:
-            done = "moved" if record.kind is Kind.MOVED else str(record.kind)
-            found.append(f"in period {record.period} {done} ({move}), {record.reason}")
+        made = record.proposal
+        about = [] if made is None else [
+            *(move for move in made.moves if move.unit == unit),
+            *(shape for shape in made.shapes if shape.join == unit),
+        ]  # fmt: skip
+        why = record.reason if made is None else dict(made.reasons).get(unit, record.reason)
+        done = "moved" if record.kind is Kind.MOVED else str(record.kind)
+        found += [f"in period {record.period} {done} ({change}), {why}" for change in about]
         found += [
             f"in period {record.period} it stayed, {refusal.reason}"
             for refusal in record.refusals

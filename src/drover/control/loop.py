@@ -15,7 +15,9 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from drover.control import homes
+from drover.control.climb import climb
 from drover.control.critical import Gain, compare
+from drover.control.diffuse import diffuse, no_longer
 from drover.control.record import Kind, Proposal, Record, Refusal
 from drover.control.restore import keep_trying, restore, uneven
 from drover.control.settings import Control, Mode
@@ -37,6 +39,8 @@ def step(state: State, world: World, settings: Control) -> Outcome:
     """
     if not state.window.periods:
         return state, Record(0, Kind.WATCHED, "nothing was measured yet", (), world.plan.number)
+    if world.hierarchy is not None:
+        return climb(state, world, settings, world.hierarchy)
     before, state = state, notice(state, world, settings)
     if before.trial is not None and state.since != before.since:
         # It was chosen for a load that is no more: waiting for what becomes of it would cost the periods that count.
@@ -55,6 +59,13 @@ def _decide(state: State, world: World, settings: Control) -> Outcome:
         return _rehome(state, world, settings, view, lost)
     if state.waiting is not None:
         return _review(state, world, settings, view, state.waiting)
+    if (shaped := diffuse(state, world, settings, view)) is not None:
+        return release(replace(state, trial=None), world, settings, view, shaped, ())
+    return _improve(state, world, settings, view)
+
+
+def _improve(state: State, world: World, settings: Control, view: View) -> Outcome:
+    """Look for a better plan, of joins as they are spread now."""
     if state.trial is not None:
         return _examine(state, world, settings, view, state.trial)
     if uneven(state, settings, view) and (outcome := restore(state, world, settings, view)) is not None:
@@ -157,6 +168,8 @@ def _review(state: State, world: World, settings: Control, view: View, proposal:
     objection = outdated(world, settings, view, proposal)
     if objection is None and proposal.forced:
         objection = "no unit needs a node any more"
+    elif objection is None and proposal.shapes:
+        objection = no_longer(state, world, settings, view, proposal)
     elif objection is None:
         gain = compare(problem.series, problem.current, places, problem.capacity)
         objection = objection_to(settings, view, gain, proposal)

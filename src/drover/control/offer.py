@@ -16,6 +16,8 @@ from drover.control.settings import Control, Mode
 from drover.control.state import State
 from drover.control.view import World, look
 from drover.errors import DroverError, nearest
+from drover.flow.instances import reshape, spread_joins
+from drover.network.model import Network
 from drover.placement.plan import Move, Plan, apply
 
 AGAIN = "Look at the newest one: drover plan --from CHECKPOINT."
@@ -81,16 +83,34 @@ def find(
     return known[name]
 
 
-def changed(plan: Plan, proposal: Proposal) -> Plan:
+def changed(plan: Plan, proposal: Proposal, network: Network) -> Plan:
     """Return the plan that a proposal leads to; DroverError if it was made for another than this one."""
     if plan.number != proposal.base:
         raise DroverError(f"plan {proposal.base} ran when it was made, and plan {plan.number} does now")
-    return apply(plan, proposal.moves)
+    if not proposal.shapes:
+        return apply(plan, proposal.moves)
+    for shape in proposal.shapes:
+        join = next(each for each in spread_joins(network) if each.name == shape.join)
+        nodes = [move.target for move in proposal.moves if move.unit.startswith(f"{shape.join}[")]
+        plan = reshape(plan, join, shape.after, nodes, shape.weights)
+    return plan
+
+
+def carried_out(plan: Plan, proposal: Proposal) -> bool:
+    """Return whether a plan already is what a proposal leads to."""
+    places, spread = plan.places, plan.instances
+    there = all(places.get(move.unit) == move.target for move in proposal.moves)
+    shaped = all(
+        shape.join in spread and spread[shape.join].epochs[-1].grid == shape.after for shape in proposal.shapes
+    )
+    return plan.number > proposal.base and there and shaped
 
 
 def demand_move(unit: str, node: int, world: World) -> None:
     """Refuse to move a unit that is not there, or to where it cannot be."""
     world.plan.move(unit, node)
+    if world.hierarchy is not None:
+        world.hierarchy.demand_move(unit, node, world.plan.node_of)
     if node in world.closed:
         raise DroverError(f"node {node} is lost or is being emptied, so {unit} cannot go there. Choose another node.")
 
@@ -102,7 +122,7 @@ def by_hand(unit: str, node: int, state: State, world: World, settings: Control)
     j = problem.units.index(unit)
     places = problem.current.copy()
     places[j] = node
-    move = Move(unit, plan.node_of[unit], node, float(problem.state[j]))
+    move = Move(unit, plan.places[unit], node, float(problem.state[j]))
     return Proposal(
         f"m{plan.number}", state.period, plan.number, plan.nodes, (move,), "moved by hand", 0.0, state.price.of([move]),
         view.loads(problem.current), view.loads(places), (), view.measured,
@@ -120,5 +140,5 @@ def _told(proposal: Proposal, records: Sequence[Record], state: State, world: Wo
 def _name(proposal: Proposal) -> str:
     """Return a name that no other plan has: of its period, the plan that it starts from, and its moves."""
     moves = [(move.unit, move.source, move.target) for move in proposal.moves]
-    content = json.dumps([proposal.base, proposal.nodes, moves]).encode()
+    content = json.dumps([proposal.base, proposal.nodes, moves, *map(str, proposal.shapes)]).encode()
     return f"{proposal.id}-{hashlib.blake2b(content, digest_size=4).hexdigest()}"

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from drover.network.grid import Grid
 from drover.placement.plan import Move, Plan
 
 
@@ -36,6 +37,19 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class Reshape:
+    """A join that is spread over another grid; `weights` are those of its rows and columns, empty ones are equal."""
+
+    join: str
+    before: Grid
+    after: Grid
+    weights: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
+
+    def __str__(self) -> str:
+        return f"{self.join}: {self.before} -> {self.after}"
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """A change of plan that the judge let pass, with what it promises."""
 
@@ -53,6 +67,8 @@ class Proposal:
     measured: float = 1.0  # share of the costs that were measured, not assumed
     forced: bool = False  # whether units have to move, whatever is gained
     evens: bool = False  # whether it evens nodes out after a lasting change
+    shapes: tuple[Reshape, ...] = ()  # joins that are spread otherwise; their new instances are among the moves
+    reasons: tuple[tuple[str, str], ...] = ()  # by unit, where each moves for a reason of its own
 
     @property
     def bytes(self) -> float:
@@ -101,7 +117,14 @@ def proposal_of(body: Mapping[str, Any]) -> Proposal:  # Any: JSON
         tuple(map(_move, body["moves"])), str(body["reason"]), float(body["gain"]), float(body["cost"]),
         tuple(map(float, body["before"])), tuple(map(float, body["after"])), tuple(map(str, body["goals"])),
         float(body["measured"]), bool(body["forced"]), bool(body.get("evens", False)),
+        tuple(map(_reshape, body.get("shapes", ()))),
+        tuple((str(unit), str(reason)) for unit, reason in body.get("reasons", ())),
     )  # fmt: skip
+
+
+def _reshape(body: Mapping[str, Any]) -> Reshape:
+    rows, columns = (tuple(map(float, one)) for one in body["weights"])
+    return Reshape(str(body["join"]), Grid(*body["before"]), Grid(*body["after"]), (rows, columns))
 
 
 def _move(body: Mapping[str, Any]) -> Move:
@@ -113,10 +136,16 @@ def changed_since(proposal: Proposal, plan: Plan) -> str | None:
     """Return in words why a proposal cannot be carried out any more, or None if it can."""
     if plan.nodes != proposal.nodes:
         return f"it was made for {proposal.nodes} nodes, and there are {plan.nodes} now"
+    for shape in proposal.shapes:
+        known = plan.instances.get(shape.join)
+        if known is None or known.epochs[-1].grid != shape.before:
+            now_in = "gone" if known is None else f"spread {known.epochs[-1].grid} now"
+            return f"join {shape.join} was spread {shape.before} then, and is {now_in}"
+    places = plan.places
     for move in proposal.moves:
-        if move.source is not None and move.unit not in plan.node_of:
+        if move.source is not None and move.unit not in places:
             return f"unit {move.unit} is gone"
-        if (now := plan.node_of.get(move.unit)) != move.source:
+        if (now := places.get(move.unit)) != move.source:
             then = "nowhere" if move.source is None else f"on node {move.source}"
             return f"unit {move.unit} was {then} then, and is on node {now} now"
     return None if plan.number == proposal.base else f"plan {proposal.base} ran then, and plan {plan.number} does now"

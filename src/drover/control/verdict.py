@@ -83,7 +83,8 @@ def release(
     """Let a proposal pass: it is carried out, or waits for somebody to do so."""
     if settings.mode is Mode.PROPOSE:
         return tell(replace(state, waiting=proposal), world, view, Kind.PROPOSED, proposal.reason, proposal, refusals)
-    moved = {**state.moved, **dict.fromkeys((move.unit for move in proposal.moves), state.period)}
+    changed = [*(move.unit for move in proposal.moves), *(shape.join for shape in proposal.shapes)]
+    moved = {**state.moved, **dict.fromkeys(changed, state.period)}
     return tell(replace(state, moved=moved), world, view, Kind.MOVED, proposal.reason, proposal, refusals)
 
 

@@ -13,9 +13,12 @@ from typing import Final
 import numpy as np
 
 from drover.control.critical import relative
+from drover.control.instances import with_instances
 from drover.control.settings import MEASURED, Control
 from drover.control.shift import node_costs
 from drover.control.state import State
+from drover.control.tree import Hierarchy
+from drover.hierarchy.thresholds import Size
 from drover.load.arrays import Floats, Ints
 from drover.load.columns import columns_of, measured_in
 from drover.load.profile import Origin, Profile, settle
@@ -39,6 +42,12 @@ class World:
     network: Network
     plan: Plan
     closed: frozenset[int] = frozenset()  # nodes that are lost or are being emptied
+    hierarchy: Hierarchy | None = None  # of a run on a tree of nodes
+
+    def __post_init__(self) -> None:
+        """Leave all nodes of a tree open: rows pass there whatever happens, and no other node takes their place."""
+        if self.hierarchy is not None:
+            object.__setattr__(self, "closed", frozenset())
 
     @property
     def open(self) -> int:
@@ -52,6 +61,8 @@ class View:
 
     problem: Problem
     profile: Profile
+    hierarchy: Hierarchy | None = None  # of a run on a tree of nodes
+    sizes: tuple[Size, ...] = ()  # there: (m,) of the last period, in the order of its units
 
     @property
     def measured(self) -> float:
@@ -67,7 +78,10 @@ class View:
         return bool((found.mean(axis=1) > 1 + errors * scatter).any())
 
     def loads(self, places: Ints) -> tuple[float, ...]:
-        """Return the mean load of every node over its capacity under a plan, (m,)."""
+        """Return the mean load of every node over its capacity under a plan, (m,); on a tree, its level."""
+        if self.hierarchy is not None:
+            node_of = dict(zip(self.problem.units, places.tolist(), strict=True))
+            return self.hierarchy.levels(node_of, self.sizes)
         known = places != NOWHERE
         loads = np.bincount(places[known], self.problem.load[known], self.problem.n) / self.problem.capacity
         return tuple(float(round(load, 4)) for load in loads)
@@ -99,10 +113,12 @@ def look(state: State, world: World, settings: Control) -> View:
         current=world.plan,
         state=_sizes(state.window, names),
     )
+    problem = with_instances(problem, recent, world.plan, world.network)
     usable = np.array([node not in world.closed for node in range(problem.n)])
     if world.open:
         problem = replace(problem, allowed=np.tile(usable, (problem.m, 1)), pinned=_pinned(problem, settings, world))
-    return View(problem, profile)
+    tree = world.hierarchy
+    return View(problem, profile, tree, () if tree is None else tree.sizes(state.window, world.network))
 
 
 def _trusted(state: State, recent: Window, network: Network, settings: Control) -> Floats | None:

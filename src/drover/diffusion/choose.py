@@ -89,17 +89,22 @@ def size(demand: Demand, costs: Costs, free: Sequence[float] | Floats, *, fill: 
             "above 0 and at most 1. Correct what is not so."
         )
     best: Sizing | None = None
-    work = demand.operations * costs.pair
     for cells in range(1, min(len(left), MOST_CELLS) + 1):
         grid = cheapest(cells, demand)
-        room = fill * float(left[:cells].sum()) - received(grid, demand) * costs.receive
-        carried = 1.0 if room >= work else room / work if room > 0 else 0.0
-        if best is None or carried > best.carried:
-            best = Sizing(grid, carried, overhead(grid, demand))
-        if carried == 1.0:
+        share = carried(grid, demand, costs, fill * float(left[:cells].sum()))
+        if best is None or share > best.carried:
+            best = Sizing(grid, share, overhead(grid, demand))
+        if share == 1.0:
             break
     assert best is not None, "there is at least one node"
     return best
+
+
+def carried(grid: Grid, demand: Demand, costs: Costs, capacity: float) -> float:
+    """Return the share of the pairs that a grid makes if its nodes have so much capacity for it together."""
+    work = demand.operations * costs.pair
+    room = capacity - received(grid, demand) * costs.receive
+    return 1.0 if room >= work else room / work if room > 0 else 0.0
 
 
 def pays(present: Grid, proposed: Grid, demand: Demand, payback: float) -> bool:

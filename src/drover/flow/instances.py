@@ -13,7 +13,8 @@ from typing import ClassVar, Final
 from drover.diffusion.choose import Costs, advise, cheapest, reshaped, weights_of
 from drover.diffusion.cost import Demand
 from drover.diffusion.epochs import LEFT, MOST_LIVE, RIGHT, START, Epochs, begin, instances, retire
-from drover.network.grid import AUTO, Epoch, Grid
+from drover.errors import DroverError, nearest, shorten
+from drover.network.grid import AUTO, SPREAD_RULE, SPREAD_WAY_OUT, Epoch, Grid, Spread, fits
 from drover.network.model import Network
 from drover.network.operators import Join, Operator, Table
 from drover.network.operators.base import Derived
@@ -21,6 +22,7 @@ from drover.network.schema import Schema
 from drover.placement.plan import Instances, Plan, instance_name
 
 SIDES: Final = ("left", "right")
+Weights = tuple[tuple[float, ...], tuple[float, ...]]  # of rows and of columns
 UNKNOWN: Final = Demand(1.0, 1.0, 1.0, 1.0)  # before anything is measured, both streams count as equally fast
 
 
@@ -79,6 +81,12 @@ def instances_of(join: Join, plan: Plan) -> Instances:
     return Instances((Epoch(0, grid),), _nodes_after(plan, join.name, grid.cells))
 
 
+def spread_of(join: Join, plan: Plan) -> Spread | None:
+    """Return how a join is to be spread: as somebody has asked, or else as the network says."""
+    asked = plan.instances[join.name].asked if join.name in plan.instances else None
+    return join.spread if asked is None else asked
+
+
 def explicit(plan: Plan, network: Network) -> Plan:
     """Return the same plan, which says of every join that is spread where its instances are, so that they can be moved.
 
@@ -114,8 +122,37 @@ def reshape(
     others = (*before.others, *nodes[: count - 1 - len(before.others)])
     others += _nodes_after(plan, join.name, count)[len(others) :]
     rows, columns = weights
-    after = Instances(epochs, others[: count - 1], (tuple(rows), tuple(columns)))
+    after = replace(before, epochs=epochs, others=others[: count - 1], weights=(tuple(rows), tuple(columns)))
     return replace(plan, number=plan.number + 1, instances={**plan.instances, join.name: after})
+
+
+def ask(plan: Plan, network: Network, name: str, spread: Spread | tuple[int, int], demand: Demand = UNKNOWN) -> Plan:
+    """Return the next plan, with a join spread as somebody wishes: a grid, so many instances, or (`auto`) as measured.
+
+    A number of instances is put into the cheapest grid for what the join is given. With `auto` the shape stays as it is
+    until measurements call for another one.
+    """
+    known = {join.name: join for join in spread_joins(network)}
+    if name not in known:
+        raise DroverError(
+            f"{shorten(name)} is no join that can be spread. {nearest(name, known)}"
+            f"Known: {', '.join(known) or 'none'}. To spread another join, write spread: auto in the network, "
+            "and start with an empty checkpoint."
+        )
+    if not fits(spread):
+        raise DroverError(f"spread is {shorten(spread)}, but {SPREAD_RULE}. {SPREAD_WAY_OUT}")
+    before = plan = explicit(plan, network)
+    present = plan.instances[name].epochs[-1].grid
+    wanted: Spread = Grid(*spread) if isinstance(spread, tuple) else spread
+    if isinstance(wanted, Grid):
+        grid = wanted
+    else:
+        grid = present if wanted in (AUTO, present.cells) else cheapest(int(wanted), demand)
+    if grid != present:
+        plan = reshape(plan, known[name], grid)
+    asked = replace(plan.instances[name], asked=wanted)
+    plan = replace(plan, number=before.number + 1, instances={**plan.instances, name: asked})
+    return before if plan.instances == before.instances else plan
 
 
 def settle_epochs(plan: Plan, network: Network, oldest: Mapping[str, int | None]) -> Plan:
@@ -161,17 +198,26 @@ def adapt(plan: Plan, join: Join, demand: Demand, costs: Costs, free: Sequence[f
     """
     present = instances_of(join, plan)
     grid = present.epochs[-1].grid
-    if isinstance(join.spread, Grid) or len(present.epochs) == MOST_LIVE:
+    spread = spread_of(join, plan)
+    if isinstance(spread, Grid) or len(present.epochs) == MOST_LIVE:
         return plan
-    wanted = advise(grid, demand, costs, free, payback) if join.spread == AUTO else reshaped(grid, demand, payback)
+    wanted = advise(grid, demand, costs, free, payback) if spread == AUTO else reshaped(grid, demand, payback)
     if wanted == grid:
         return plan
-    used = (plan.node_of[join.name], *present.others)
+    nodes, weights = chosen_nodes(plan, join, wanted, free)
+    return reshape(plan, join, wanted, nodes[1 + len(present.others) :], weights)
+
+
+def chosen_nodes(plan: Plan, join: Join, grid: Grid, free: Sequence[float]) -> tuple[tuple[int, ...], Weights]:
+    """Return the node of each cell of a new grid, and weights by what nodes have for the join, (n,).
+
+    Instances that are there stay; for others the freest nodes are taken that have none yet.
+    """
+    used = (plan.node_of[join.name], *instances_of(join, plan).others)
     order = sorted(range(plan.nodes), key=lambda node: (node in used, -free[node], node))
-    new = [order[number % len(order)] for number in range(wanted.cells)]
-    nodes = (*used, *new)[: wanted.cells]
-    rows, columns = weights_of([free[node] for node in nodes], wanted)
-    return reshape(plan, join, wanted, new, (rows.tolist(), columns.tolist()))
+    nodes = (*used, *(order[number % len(order)] for number in range(grid.cells)))[: grid.cells]
+    rows, columns = weights_of([free[node] for node in nodes], grid)
+    return nodes, (tuple(rows.tolist()), tuple(columns.tolist()))
 
 
 def _nodes_after(plan: Plan, join: str, cells: int) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from pyarrow.fs import FileSystem
 from drover.errors import DroverError, StateError
 from drover.flow.state.documents import FORMAT, seal, unseal
 from drover.flow.state.storage import RESTORE, delete, join, read_whole, sizes, write_whole
-from drover.network.grid import Epoch, Grid
+from drover.network.grid import Epoch, Grid, parse_spread
 from drover.placement.plan import Instances, Plan
 
 PLANS: Final = "plans"
@@ -70,13 +70,16 @@ def read_plan(fs: FileSystem, root: str, batch: int) -> Entry | None:
 
 def _written(spread: Instances) -> dict[str, Any]:  # Any: JSON
     epochs = [[epoch.number, *epoch.grid] for epoch in spread.epochs]
-    return {"epochs": epochs, "others": list(spread.others), "weights": [list(one) for one in spread.weights]}
+    asked = None if spread.asked is None else str(spread.asked)
+    weights = [list(one) for one in spread.weights]
+    return {"epochs": epochs, "others": list(spread.others), "weights": weights, "asked": asked}
 
 
 def _read(body: dict[str, Any]) -> Instances:  # Any: JSON
     epochs = tuple(Epoch(number, Grid(rows, columns)) for number, rows, columns in body["epochs"])
     rows, columns = (tuple(float(value) for value in one) for one in body["weights"])
-    return Instances(epochs, tuple(body["others"]), (rows, columns))
+    asked = body.get("asked")
+    return Instances(epochs, tuple(body["others"]), (rows, columns), None if asked is None else parse_spread(asked))
 
 
 def sweep_plans(fs: FileSystem, root: str, oldest: int) -> None:

@@ -157,6 +157,11 @@ class Memory:
         """Return whether this node would ask until it has `use`: never above the target."""
         return self.level(use) <= self.place.thresholds.target + ROUNDING
 
+    def worth(self, bundle: Bundle) -> bool:
+        """Return whether it helps this node to give something: what has no size spares nobody anything."""
+        least = self.place.thresholds.least
+        return not least or self.level(bundle.total) >= least
+
     def givable(self, receiver: int, wanted: Iterable[Bundle], use: Size, gone: set[int]) -> list[Bundle]:
         """Return those of the wanted bundles that can still go, in order, with present sizes, from `use` to the target.
 

@@ -94,3 +94,13 @@ def queries_of(network: Network, entry: Mapping[str, int]) -> Queries:
         tuple(tuple(dict.fromkeys(maker[stream] for stream in streams if stream in maker)) for streams in reads),
         tuple(tuple(entry[stream] for stream in streams if stream in entry) for streams in reads),
     )
+
+
+def grouped(queries: Queries, group_of: Sequence[int]) -> Queries:
+    """Return what groups of operators read, which go together; operator j is in group `group_of[j]`, from 0 on."""
+    inputs: list[dict[int, None]] = [{} for _ in range(max(group_of, default=-1) + 1)]
+    entries: list[dict[int, None]] = [{} for _ in inputs]
+    for j, group in enumerate(group_of):
+        inputs[group] |= dict.fromkeys(group_of[other] for other in queries.inputs[j] if group_of[other] != group)
+        entries[group] |= dict.fromkeys(queries.entries[j])
+    return Queries(tuple(map(tuple, inputs)), tuple(map(tuple, entries)))

@@ -52,7 +52,7 @@ def _offers(node: Memory, round_: Round) -> Iterator[Request]:
     use = node.use()
     for neighbour in node.place.neighbours:
         bundles = [node.bundle(transfer.operators) for transfer in node.open(neighbour)]
-        fitting = tuple(bundle for bundle in bundles if node.may_fall(less(use, bundle.total)))
+        fitting = tuple(each for each in bundles if node.worth(each) and node.may_fall(less(use, each.total)))
         if fitting:
             yield OfferRequest(node.node, neighbour, round_, fitting)
 
@@ -80,7 +80,8 @@ def weigh_demand(node: Memory, request: DemandRequest, now: float) -> Phase:
     found = tuple(
         bundle
         for bundle in bundles
-        if node.may_fall(less(use, bundle.total))
+        if node.worth(bundle)
+        and node.may_fall(less(use, bundle.total))
         and all(a <= b for a, b in zip(bundle.total, request.room, strict=True))
     )
     return _promise(node, DemandReply(node.node, request.sender, request.round, found, urgent), now)

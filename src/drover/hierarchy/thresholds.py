@@ -23,6 +23,7 @@ class Thresholds:
     lower: float = 0.4
     upper: float = 0.6
     margin: float = 0.01  # what a node that accepts leaves free below the upper mark; one hundredth in the text
+    least: float = 0.0  # share of the giver's capacity that a transfer has to be; nothing in the text
 
     def __post_init__(self) -> None:
         """Refuse marks that leave nothing between them."""
@@ -35,6 +36,11 @@ class Thresholds:
             raise ProblemError(
                 f"margin is {self.margin:g}, but must be at least 0 and below {self.upper - self.target:g}, the way "
                 "from the target to the upper mark. Give a smaller one, such as 0.01."
+            )
+        if not 0 <= self.least < self.upper:
+            raise ProblemError(
+                f"least is {self.least:g}, but must be at least 0 and below {self.upper:g}, the upper mark. "
+                "Give a small share, such as 0.01."
             )
 
     @property

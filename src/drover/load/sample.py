@@ -32,6 +32,12 @@ class Totals:
     rows_out: float
     busy: float  # CPU seconds
     state_bytes: int = 0
+    copied: bool = False  # whether rows came to several instances of it, so that their sum tells nothing of streams
+
+
+def own_name(operator: str, instance: int) -> str:
+    """Return under which name a period has what one instance of an operator did, beside the sum of all of them."""
+    return f"{operator}[{instance}]"
 
 
 def merged(samples: Iterable[Sample]) -> dict[str, Sample]:
@@ -76,6 +82,7 @@ def samples_of(network: Network, sources: Mapping[str, float], totals: Iterable[
             before.rows_out + each.rows_out,
             before.busy + each.busy,
             max(before.state_bytes, each.state_bytes),
+            before.copied or each.copied,
         )
     streams = _known(network, sources, found)
     samples = []
@@ -83,7 +90,9 @@ def samples_of(network: Network, sources: Mapping[str, float], totals: Iterable[
         if operator.name not in found:
             continue
         told = found[operator.name]
-        rows_in = _shared(tuple(dict.fromkeys(operator.inputs)), told.rows_in, streams)
+        inputs = tuple(dict.fromkeys(operator.inputs))
+        plain = told.copied and all(stream in streams for stream in inputs)
+        rows_in = {stream: streams[stream] for stream in inputs} if plain else _shared(inputs, told.rows_in, streams)
         rows_out = _shared(operator.outputs, told.rows_out, streams)
         samples.append(Sample(operator.name, rows_in, rows_out, told.busy, told.state_bytes))
     return tuple(samples)
@@ -97,7 +106,11 @@ def _known(network: Network, sources: Mapping[str, float], totals: Mapping[str, 
     # Outputs first: what an operator gave out is all there is, and a reader may be behind.
     sums = [
         *((operator.outputs, totals[operator.name].rows_out) for operator in counted),
-        *((tuple(dict.fromkeys(operator.inputs)), totals[operator.name].rows_in) for operator in counted),
+        *(
+            (tuple(dict.fromkeys(operator.inputs)), totals[operator.name].rows_in)
+            for operator in counted
+            if not totals[operator.name].copied
+        ),
     ]
     learned = True
     while learned:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from drover.errors import DroverError
-from drover.network.grid import Epoch
+from drover.network.grid import Epoch, Spread
 from drover.network.model import Network
 from drover.network.operators import Operator
 
@@ -21,12 +21,14 @@ class Instances:
     """How the pairs of a join are spread: the live epochs of its shape, oldest first, and where its instances are.
 
     Instance 0 is on the node of the join itself; `others` has the nodes of instances 1, 2 ... `weights` are those of
-    the rows and of the columns of the present grid, by which streams are split; empty ones are equal.
+    the rows and of the columns of the present grid, by which streams are split; empty ones are equal. `asked` is what
+    somebody wished in place of what the network says.
     """
 
     epochs: tuple[Epoch, ...]
     others: tuple[int, ...] = ()
     weights: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
+    asked: Spread | None = None
 
     def __post_init__(self) -> None:
         """Refuse instances without a node."""

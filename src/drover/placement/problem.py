@@ -184,7 +184,8 @@ class Problem:
 
     def places(self, plan: Plan) -> Ints:
         """Return a plan as places, (m,), -1 for units that it does not know or whose node is gone."""
-        nodes = [plan.node_of.get(unit, NOWHERE) for unit in self.units]
+        there = plan.places  # instances of joins included
+        nodes = [there.get(unit, NOWHERE) for unit in self.units]
         return np.array([node if node < self.n else NOWHERE for node in nodes], dtype=np.int64)
 
     def starting_from(self, plan: Plan) -> Problem:

@@ -14,6 +14,8 @@ from typing import Any, Final
 
 from drover.control.allowance import RULE, WAY_OUT, is_share
 from drover.control.settings import strangers
+from drover.control.tree import conflicts
+from drover.control.tree import faults as tree_faults
 from drover.errors import Fault, FaultsError, FileError, shorten
 from drover.network.drawing.summary import count
 from drover.network.files import load as load_network
@@ -140,7 +142,12 @@ def _senses(
         yield Fault(("refine",), str(values["refine"]), RULE, WAY_OUT)
     if values["trigger"] is not None and values["trigger"] <= 0:
         yield Fault(("trigger",), "not above 0", "a pause has a length", "Write for example 1 s, or leave it out.")
+    tree = values["cluster"]
+    if tree is not None:
+        yield from conflicts(tree, values["control"], values["nodes"], values["plan"], bool(values["queries"]))
     if network is not None:
+        if tree is not None:
+            yield from (fault.under("cluster") for fault in tree_faults(network, tree))
         yield from network_faults(network, sources, sinks, root.line)
         yield from (fault.under("control") for fault in strangers(values["control"], units_of(network)))
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from drover.errors import nearest, nearest_name
+from drover.hierarchy.cluster import CLUSTER, CLUSTERS, MARKS, NODE
 from drover.network.files import codecs
 from drover.network.files.codecs import Codec, ListOf, MapOf, Parsed, Plain, Reading, Text, fault_at
 from drover.network.files.document import Fields, Items, Node, Scalar
@@ -143,6 +144,7 @@ SETTINGS: Final = (
           "fewer nodes", Default(0.0)),
     Field("checkpoint", PATH, "folder of the run's progress and state; `--checkpoint` wins", NONE),
     Field("nodes", WHOLE, "how many nodes to begin with; `--nodes` wins", Default(4)),
+    Field("cluster", CLUSTER, "a tree of nodes to run on, see docs/hierarchy.md; left out, nodes are all alike", NONE),
     Field("plan", Choice("a way to place operators", PLANS), "how to place operators to begin with; `--plan` wins",
           Default("round-robin")),
     Field("trigger", codecs.LENGTH, "from the start of a batch to that of the next; left out, without a pause", NONE),
@@ -175,6 +177,7 @@ def _reference_lines() -> Iterator[str]:
     yield "|---|---|"
     yield from (f"| `{name}` | {meaning} |" for name, meaning in SECTIONS.items())
     tables: dict[str, Any] = {"Settings, at the top": SETTINGS, "A source": SOURCE, "A sink": SINK}
+    tables |= {"A cluster": CLUSTERS, "A node in the `tree` of a cluster": NODE, "The `marks` of a cluster": MARKS}
     for title, fields in tables.items():
         yield from table_lines(title, fields)
     yield ""

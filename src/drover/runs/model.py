@@ -11,6 +11,7 @@ from typing import Final
 
 from drover.control.settings import Control
 from drover.control.tenants import AllLimits
+from drover.hierarchy.cluster import Cluster
 from drover.network.durations import Micros
 from drover.network.model import Network
 from drover.network.operators import Named
@@ -75,4 +76,5 @@ class Run:
     stop_on_failure: bool = False
     queries: tuple[Output, ...] = ()  # where results of submitted queries go; empty: none are taken
     limits: AllLimits = field(default_factory=dict)  # of tenants
+    cluster: Cluster | None = None  # a tree of nodes
     refine: float = 0.0  # share of the queries that may move of themselves, per hour

@@ -50,6 +50,7 @@ def start(
             trigger=trigger, stop_on_failure=given.stop_on_failure, control=given.control,
             dead_letters=Several(tuple(letters)) if letters else None,
             queries=[_sink(output) for output in given.queries] or None, limits=given.limits, refine=given.refine,
+            cluster=given.cluster,
         )  # fmt: skip
 
 

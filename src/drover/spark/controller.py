@@ -19,7 +19,7 @@ from drover.control import history
 from drover.control.explain import Explanation, explain
 from drover.control.history import Saved
 from drover.control.loop import approve, step
-from drover.control.offer import Offer, by_hand, changed, demand_move, find, offer
+from drover.control.offer import Offer, by_hand, carried_out, changed, demand_move, find, offer
 from drover.control.record import Kind, Proposal, Record
 from drover.control.settings import KEYS, Control, control_of, described, fitting
 from drover.control.state import State
@@ -87,7 +87,7 @@ class Controller:
         It stays approved until a period has passed: a run may end before its first batch, and its plan with it.
         """
         plan = self._planner.plan
-        if plan.number > proposal.base and all(plan.node_of.get(each.unit) == each.target for each in proposal.moves):
+        if carried_out(plan, proposal):
             return  # a run that ended in its first period has done it
         self._state = replace(self._state, waiting=proposal)
         try:
@@ -169,7 +169,7 @@ class Controller:
 
     def _carry_out(self, record: Record, proposal: Proposal) -> Record:
         try:
-            made = self._planner.replan(lambda plan: changed(plan, proposal))
+            made = self._planner.replan(lambda plan: changed(plan, proposal, self._network))
         except DroverError as error:  # somebody was quicker
             return replace(record, kind=Kind.REFUSED, reason=str(error))
         self._ledger.expect(made.number, proposal.bytes)
@@ -182,7 +182,7 @@ class Controller:
 
     def _world(self) -> World:
         plan = self._planner.plan
-        return World(self._network, plan, self.closed(plan.nodes))
+        return World(self._network, plan, self.closed(plan.nodes), self._planner.hierarchy)
 
     def closed(self, nodes: int | None = None) -> frozenset[int]:
         """Return the nodes that may not be used: those to be emptied, and as many as Spark has lost slots for."""
@@ -258,7 +258,7 @@ class Controller:
             self._demand_open()
             world = self._world()
             demand_move(unit, node, world)
-            if self._state.window.periods and world.plan.node_of[unit] != node:
+            if self._state.window.periods and world.plan.places[unit] != node:
                 try:
                     self._apply(by_hand(unit, node, self._state, world, self.settings))
                 except DroverError as error:
@@ -276,7 +276,7 @@ class Controller:
 
     def drain(self, node: int, *, empty: bool = True) -> None:
         """Empty a node from the next period on and keep it empty, or (`empty` False) use it again."""
-        nodes = self._planner.plan.nodes
+        nodes = self._planner.demand_drainable()
         if not 0 <= node < nodes:
             raise DroverError(f"node is {node}, but the nodes are 0 to {nodes - 1}. Name one of them.")
         with self._turn:

@@ -48,6 +48,7 @@ from drover.spark.progress import describe
 from drover.spark.queries.part import Part, Share
 from drover.spark.sinks import Sink
 from drover.spark.sources import Reading
+from drover.spark.spreading import leftover, settled
 
 SWEEP_EVERY: Final = 20  # batches
 # What Spark looks for in an error of a Python function to tell an interruption by `stop` from a failure. A batch that
@@ -229,14 +230,14 @@ class Driver:
             "planned": entry.batch, "late": dict(after.late), "now": dict(after.now), "parked": parked,
             **share.notes(result),
         }  # fmt: skip
-        self._commit(batch, result, notes, share.dropped(self.checkpoint.version))
+        left = leftover(self.checkpoint.version, plan, self.network)
+        self._commit(batch, result, notes, (*share.dropped(self.checkpoint.version), *left))
         discard(result.files, self.root)
         self._settle({segment.unit for report in result.reports for segment in report.segments})
         committed = time.monotonic()
-        seconds = {
-            "compute": computed - started, "sinks": delivered - computed, "commit": committed - delivered,
-        }  # fmt: skip
+        seconds = {"compute": computed - started, "sinks": delivered - computed, "commit": committed - delivered}
         self._tell_of_windows()
+        self.planner.replan(lambda plan: settled(plan, self.network, result.reports))
         told = self.queries.settle(share, batch, committed - started, result)
         self._tell({**describe(batch, plan, result, seconds, notes), **told})
 
@@ -291,9 +292,7 @@ class Driver:
         """Write into tables what these operators left in the last commit."""
 
         def pending(operator: Operator) -> pl.DataFrame | None:
-            saved = self.checkpoint.version.units.get(operator.name)
-            if saved is None or operator.name not in operators:
-                return None
-            return load_state(self.root, operator.name, saved).parts.get(PENDING)
+            saved = self.checkpoint.version.units.get(operator.name) if operator.name in operators else None
+            return None if saved is None else load_state(self.root, operator.name, saved).parts.get(PENDING)
 
         settle(self.network, self.tables, pending)

@@ -9,10 +9,11 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from drover.load.sample import Totals, samples_of
+from drover.load.sample import samples_of
 from drover.load.statistics import Statistics
 from drover.load.window import Window, measured
 from drover.network.model import Network
+from drover.spark.periods import totals_of
 
 PERIODS: Final = 60  # batches that count; what was before them is forgotten
 
@@ -30,10 +31,7 @@ class Meter:
         """Take in a batch."""
         before, self._last = self._last, self._clock()
         rows = {source.name: figures["rowsIn"].get(source.name, 0) for source in self._network.sources}
-        totals = [
-            Totals(one["operator"], one["rows_in"], one["rows_out"], one["busy"], one["state_bytes"])
-            for one in figures["samples"]
-        ]
+        totals = totals_of(figures)
         seconds = max(self._last - before, 1e-6)
         self._window = self._window.push(figures["batch"], seconds, rows, samples_of(self._network, rows, totals))
 

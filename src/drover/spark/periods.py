@@ -7,13 +7,13 @@ batch of a run belongs to none: how long its rows have waited is not known, and 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any, Final
 
 from drover.control.state import State
-from drover.load.sample import Sample, Totals, samples_of
+from drover.load.sample import Sample, Totals, own_name, samples_of
 from drover.network.model import Network
 
 Figures = Mapping[str, Any]  # Any: JSON, as in `recentProgress`
@@ -83,12 +83,32 @@ def facts(network: Network, batches: list[Figures], seconds: float) -> Facts:
     """Return what batches did in a period of so many seconds."""
     names = [source.name for source in network.sources]
     rows = {name: float(sum(figures["rowsIn"].get(name, 0) for figures in batches)) for name in names}
-    totals = [
-        Totals(one["operator"], one["rows_in"], one["rows_out"], one["busy"], one["state_bytes"])
-        for figures in batches
-        for one in figures["samples"]
-    ]
-    return seconds, rows, samples_of(network, rows, totals)
+    totals = [total for figures in batches for total in totals_of(figures)]
+    return seconds, rows, (*samples_of(network, rows, totals), *_instances(batches))
+
+
+def totals_of(figures: Figures) -> list[Totals]:
+    """Return what operators did in a batch; one with several instances did what all of them did."""
+    found: dict[str, Totals] = {}
+    for one in figures["samples"]:
+        name, before = one["operator"], found.get(one["operator"], Totals(one["operator"], 0, 0, 0.0))
+        found[name] = Totals(
+            name, before.rows_in + one["rows_in"], before.rows_out + one["rows_out"], before.busy + one["busy"],
+            before.state_bytes + one["state_bytes"], name in found,
+        )  # fmt: skip
+    return list(found.values())
+
+
+def _instances(batches: list[Figures]) -> Iterator[Sample]:
+    """Yield what instances did, of operators that had several in all batches of a period."""
+    told = [{(one["operator"], one.get("instance", 0)): one for one in figures["samples"]} for figures in batches]
+    for name in sorted({name for name, number in told[-1] if number}):
+        numbers = [sorted(number for each, number in one if each == name) for one in told]
+        if all(each == numbers[-1] for each in numbers):
+            for number in numbers[-1]:
+                each = [one[name, number] for one in told]
+                busy = sum(float(one["busy"]) for one in each)
+                yield Sample(own_name(name, number), {}, {}, busy, each[-1]["state_bytes"])
 
 
 def speeds_of(batches: list[Figures]) -> tuple[float, ...]:

@@ -60,7 +60,7 @@ def _status(controller: Controller, _fields: Fields) -> Answer:
         "network": found.network,
         "mode": str(found.mode),
         "period": found.period,
-        "plan": {"number": found.plan.number, "nodes": found.plan.nodes, "node_of": dict(found.plan.node_of)},
+        "plan": {"number": found.plan.number, "nodes": found.plan.nodes, "node_of": found.plan.places},
         "drained": list(found.drained),
         "last": None if found.last is None else to_json(found.last),
         "waiting": None if found.waiting is None else asdict(found.waiting),
@@ -93,7 +93,7 @@ def _proposal(controller: Controller, _fields: Fields) -> Answer:
         "refused": record["proposal"] if found.record.kind is Kind.REFUSED else None,
         "refusals": record["refusals"],
         "loads": record["loads"],
-        "node_of": dict(status.plan.node_of),
+        "node_of": status.plan.places,
     }
 
 
@@ -111,7 +111,7 @@ def _drain(controller: Controller, fields: Fields) -> Answer:
     node, empty = fields["node"], fields.get("empty", True)
     controller.drain(node, empty=empty)
     status = controller.status
-    units = [unit for unit, where in status.plan.node_of.items() if where == node]
+    units = [unit for unit, where in status.plan.places.items() if where == node]
     return {"node": node, "empty": empty, "drained": list(status.drained), "mode": str(status.mode), "units": units}
 
 

@@ -10,9 +10,12 @@ from pyspark.sql import DataFrame
 
 from drover.control.settings import Control, control_of, fitting
 from drover.control.tenants import limits_of
+from drover.control.tree import USUAL_NODES, Hierarchy
 from drover.errors import DroverError
+from drover.flow.instances import explicit
 from drover.flow.state.storage import local_path, open_root
 from drover.flow.tables import Address, AnyAddress, addresses
+from drover.hierarchy.cluster import Cluster
 from drover.network.model import Network
 from drover.placement.plan import Plan, by_hash, round_robin, units_of
 from drover.spark.controller import Controller
@@ -28,9 +31,10 @@ from drover.spark.queries.part import Part
 from drover.spark.sinks import Function, Several, Sink
 from drover.spark.slots import slots
 from drover.spark.sources import Given, read_sources
+from drover.spark.trees import on_tree
 
 PLANS: Final[Mapping[str, Callable[[Network, int], Plan]]] = {"round-robin": round_robin, "hash": by_hash}
-NODES: Final = 4
+NODES: Final = USUAL_NODES
 log = logging.getLogger(__name__)
 
 AnySink = Sink | Callable[[DataFrame, int], object]
@@ -53,6 +57,7 @@ def run(
     queries: AnySink | Sequence[AnySink] | None = None,
     limits: Mapping[str, Any] | None = None,  # Any: Limits, or its fields
     refine: float = 0.0,
+    cluster: Cluster | Mapping[str, Any] | None = None,  # Any: as in a run file
 ) -> Handle:
     """Start a network and return its handle.
 
@@ -69,15 +74,17 @@ def run(
     commands `drover status`, `plan`, `apply` and the like reach the run; see docs/commands.md. `queries` is a sink, or
     several, for results of queries that are submitted while it runs, and `limits` is what tenants may have of them;
     `refine` is the share of them that may move of themselves per hour, so that rows travel to fewer nodes. See
-    docs/queries.md.
+    docs/queries.md. `cluster` is a tree of nodes, as in a run file; then units begin as low in it as they can, unless
+    `plan` is a Plan, and in mode "auto" they move between neighbours. See docs/hierarchy.md.
     """
     allowed = limits_of(limits)
     settings = fitting(control_of(control), units_of(network))
     delivered = _sinks(network, sinks)
+    tree = None if cluster is None else on_tree(network, cluster, settings, nodes, plan, takes_queries=bool(queries))
     reading = read_sources(network, sources)
     spark = reading.frame.sparkSession
     office = Office(Clerk(network, checkpoint, allowed), sink=_queries_sink(queries), refine=refine)
-    planner = Planner(checkpoint, _plan(network, plan, nodes))
+    planner = Planner(checkpoint, explicit(_plan(network, plan, nodes, tree), network), tree)
     driver = Driver(
         network, reading, delivered, checkpoint, planner, Part(network, office), stop_on_failure,
         None if dead_letters is None else _sink(dead_letters), _addresses(network, tables or {}, checkpoint),
@@ -118,14 +125,16 @@ def _listen(controller: Controller, office: Office, checkpoint: str) -> Endpoint
     return listening
 
 
-def _plan(network: Network, plan: str | Plan, nodes: int) -> Plan:
+def _plan(network: Network, plan: str | Plan, nodes: int, tree: Hierarchy | None) -> Plan:
     if isinstance(plan, Plan):
         if set(plan.node_of) != set(units_of(network)):
             raise DroverError(
                 f"the plan places {sorted(plan.node_of)}, but the units are {sorted(units_of(network))}. "
                 "Place every unit of the network, and nothing else."
             )
-        return plan
+        return plan if tree is None else tree.demand(plan)
+    if tree is not None:
+        return Plan(1, len(tree.cluster.nodes), tree.settle(tree.cluster.at))
     if plan not in PLANS:
         raise DroverError(f"plan is {plan!r}, but must be a Plan or one of {', '.join(PLANS)}. Choose one.")
     return PLANS[plan](network, nodes)

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from drover.control import history
 from drover.control.settings import control_of
+from drover.control.tree import hierarchy_of
 from drover.errors import DroverError
 from drover.flow.state.commits import latest
 from drover.flow.state.lock import Holder, hold
@@ -29,6 +30,7 @@ from drover.spark.planner import Planner
 from drover.spark.queries import stopped as queries
 from drover.spark.queries.office import ERRANDS, told
 from drover.spark.routes import REQUESTS, Answer, Fields, Request
+from drover.spark.trees import noted_cluster
 
 
 def _network_of(checkpoint: str) -> Network:
@@ -45,7 +47,8 @@ def controller_of(checkpoint: str) -> Controller:
     """Return the loop of a run as the run left it; it is not to be started."""
     fs, path = open_root(checkpoint)
     network = _network_of(checkpoint)
-    planner = Planner(checkpoint, round_robin(network, 1))
+    cluster = noted_cluster(fs, path)
+    planner = Planner(checkpoint, round_robin(network, 1), None if cluster is None else hierarchy_of(network, cluster))
     done = latest(fs, path)
     entry = planner.recover(done)
     if entry is None:

@@ -12,10 +12,10 @@ from drover.spark.routes import REQUESTS, Answer, Fields
 def move(controller: Controller, office: Office, name: str, node: int) -> Plan:
     """Move a unit or a query to a node, with its state, from the next batch on; return the plan, which has units."""
     plan, queries = controller.status.plan, office.clerk.names.by_name
-    if name in plan.node_of or not queries:
+    if name in plan.places or not queries:
         return controller.move(name, node)
     if name not in queries:
-        hint = nearest(name, [*plan.node_of, *queries])
+        hint = nearest(name, [*plan.places, *queries])
         raise DroverError(f"there is no unit and no query {shorten(name)}. {hint}See drover status and drover queries.")
     office.move(name, node)
     return plan
@@ -24,7 +24,7 @@ def move(controller: Controller, office: Office, name: str, node: int) -> Plan:
 def answer_move(controller: Controller, office: Office, fields: Fields) -> Answer:
     """Move a unit or a query, as a request asks."""
     name, node = fields["unit"], fields["node"]
-    if name in controller.status.plan.node_of:
+    if name in controller.status.plan.places:
         return REQUESTS["move"].answer(controller, fields)
     plan = move(controller, office, name, node)
     return {"query": name, "node": node, "plan": plan.number}

@@ -11,11 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from drover.control.record import Kind, Record
+from drover.control.record import Kind, Record, Reshape
 from drover.placement.plan import Move, Plan
 
 NUMBER: Final = re.compile(r"\d[\d.,]*(?:e[+-]?\d+)?")
-BY_HAND: Final = "not by the control loop: by hand, by a change of the number of nodes, or by a start with other units"
+BY_HAND: Final = (
+    "not by the control loop: by hand, by a change of the number of nodes, by a start with other units, or because no "
+    "row is left of the shape that a join had before"
+)
 NAMED: Final = 5  # moves of a refused plan that are named
 
 
@@ -32,6 +35,7 @@ class Change:
     cost: float = 0.0  # seconds
     before: tuple[float, ...] = ()
     after: tuple[float, ...] = ()
+    shapes: tuple[Reshape, ...] = ()  # joins that are spread otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +63,9 @@ def _changes(records: Sequence[Record], plan: Plan | None) -> Iterator[Change]:
         if record.kind is Kind.MOVED and record.proposal is not None:
             made, expected = record.proposal, record.plan + 1
             yield Change(
-                0, record.period, expected, made.moves, record.reason, made.gain, made.cost, made.before, made.after
-            )
+                0, record.period, expected, made.moves, record.reason, made.gain, made.cost, made.before, made.after,
+                made.shapes,
+            )  # fmt: skip
     if expected is not None and plan is not None and plan.number > expected:
         yield Change(0, records[-1].period, plan.number, (), BY_HAND)
 
@@ -87,9 +92,9 @@ def _refused(record: Record) -> Iterator[tuple[str, str, str]]:
 def _plan_words(record: Record) -> str:
     if record.proposal is None:
         return "a new plan"
-    moves = record.proposal.moves
-    more = f" and {len(moves) - NAMED} more" if len(moves) > NAMED else ""
-    return f"plan {record.proposal.id} with {'; '.join(map(str, moves[:NAMED]))}{more}"
+    changes = [*map(str, record.proposal.shapes), *map(str, record.proposal.moves)]
+    more = f" and {len(changes) - NAMED} more" if len(changes) > NAMED else ""
+    return f"plan {record.proposal.id} with {'; '.join(changes[:NAMED])}{more}"
 
 
 def last_words(records: Sequence[Record]) -> dict[str, str]:

@@ -108,9 +108,10 @@ def moves(story: Story) -> Content:
 
 
 def _moves(change: Change) -> Content:
-    if not change.moves:
+    if not change.moves and not change.shapes:
         return NONE
-    named = [element("li", f"{move}, {size(move.bytes)}") for move in change.moves[:MOST_MOVES]]
+    named = [element("li", str(shape)) for shape in change.shapes]
+    named += [element("li", f"{move}, {size(move.bytes)}") for move in change.moves[:MOST_MOVES]]
     more = len(change.moves) - MOST_MOVES
     return element("ul", named, element("li", f"and {count(more, 'move')} more") if more > 0 else ())
 

@@ -109,7 +109,7 @@ def _units(material: Material, settings: Control, view: View | None) -> tuple[Un
             name, node, loads.get(name, np.nan), loads.get(name, np.nan) / float(capacity[node]),
             states.get(name, np.nan), words.get(name, ""),
         )
-        for name, node in plan.node_of.items()
+        for name, node in plan.places.items()
     ]  # fmt: skip
     return tuple(sorted(found, key=lambda unit: (-np.nan_to_num(unit.load), unit.name)))
 
@@ -131,4 +131,7 @@ def _seen(material: Material, settings: Control) -> tuple[dict[str, float], dict
         for name, sample in period.samples.items():
             busy[name] = busy.get(name, 0.0) + sample.busy / seconds
             states[name] = float(sample.state_bytes)
+    for first in [name for name in busy if name.endswith("[0]")]:  # of a spread join, which itself has the sum of all
+        for found in (busy, states):
+            found[first.removesuffix("[0]")] = found.pop(first)
     return busy, states

@@ -55,7 +55,7 @@ def _plan(story: Story) -> Iterator[str]:
 
 def _decided(story: Story) -> Iterator[str]:
     made = sum(len(change.moves) for change in story.changes)
-    foreign = sum(not change.moves for change in story.changes)
+    foreign = sum(not change.moves and not change.shapes for change in story.changes)
     single = sum(len(record.refusals) for record in story.material.records)
     yield (
         f"The loop made {count(made, 'move')} in {count(len(story.changes) - foreign, 'change')} of plan, and refused "

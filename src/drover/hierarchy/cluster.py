@@ -1,0 +1,227 @@
+"""A tree of nodes to run a network on, as a run file or a mapping in Python says it.
+
+Rule 1: one table of fields reads files, mappings and what a checkpoint has noted, and tells all faults at once.
+Rule 2: nodes are numbered in the order in which they are named; a plan knows them by these numbers.
+Rule 3: whether a tree fits a network is judged elsewhere; here are only trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Final
+
+from drover.errors import DroverError, Fault, ProblemError, nearest, shorten
+from drover.hierarchy.layout import MARKS as NODE_MARKS
+from drover.hierarchy.layout import RESOURCES
+from drover.hierarchy.thresholds import Size, Thresholds
+from drover.hierarchy.tree import ROOT, Tree
+from drover.network.files import codecs
+from drover.network.files.codecs import MapOf, Plain, Reading, Text, fault_at
+from drover.network.files.document import Fields, Items, Node, Scalar
+from drover.network.files.fields import EMPTY, NONE, Default, Field
+from drover.network.files.gather import Gatherer
+from drover.network.files.lines import placed
+from drover.network.schema import known
+
+NODE: Final = (
+    Field("parent", codecs.NAME, "the node it sends to; left out for the root", NONE),
+    Field("memory", codecs.RATIO, "bytes of state that it has room for; all nodes say it, or none", NONE),
+    Field("cpu", codecs.RATIO, "busy seconds per second that it has; all nodes say it, or none", NONE),
+    Field("sources", codecs.STREAMS, "sources of the network whose rows enter here", EMPTY),
+)
+MARKS: Final = (
+    *NODE_MARKS,
+    Field("least", codecs.RATIO, "share of its giver's capacity that a transfer has at least", Default(0.01)),
+)
+AT: Final = MapOf(
+    Text("the name of a node", "east"), "a mapping of units to nodes", "mean: east",
+    lambda unit, node: (unit, node), lambda pair: pair,
+)  # fmt: skip
+CLUSTERS: Final = (
+    Field("tree", Text("a mapping of nodes to their fields", ""), "the nodes, of which one has no parent"),
+    Field("marks", Text("a mapping of marks to shares", ""), "when nodes offer work and ask for some", EMPTY),
+    Field("at", AT, "units that begin elsewhere than as low as all their inputs pass", EMPTY),
+)
+SECTIONS: Final = tuple(row.name for row in CLUSTERS)
+SAYS: Final = "a mapping with a tree of nodes"
+EXAMPLE: Final = "{tree: {city: {memory: 2e6}, east: {parent: city, memory: 1e6, sources: [readings]}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A tree of nodes, i of n, with what they can do and where sources enter."""
+
+    nodes: tuple[str, ...]  # (n,) names
+    tree: Tree
+    resources: tuple[str, ...]  # that count: memory in bytes of state, cpu in busy seconds per second
+    capacity: tuple[Size, ...]  # (n,) of each resource
+    entries: Mapping[str, int]  # node, by source
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    at: Mapping[str, int] = field(default_factory=dict)  # node that a unit begins on; others begin as low as they can
+
+    def __post_init__(self) -> None:
+        """Freeze the mappings."""
+        object.__setattr__(self, "entries", MappingProxyType(dict(self.entries)))
+        object.__setattr__(self, "at", MappingProxyType(dict(self.at)))
+
+    def called(self, node: int) -> str:
+        """Return a node as people are told of it: by number, as commands take it, and by name."""
+        return f"node {node} ({self.nodes[node]})"
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """How a tree stands in a file."""
+
+    says: str = SAYS
+    stand_in: Cluster | None = None
+
+    def read(self, node: Node) -> Reading[Cluster | None]:
+        """Return the tree, or every fault."""
+        if not isinstance(node, Fields):
+            return Reading(None, (fault_at(node, f"it must be {SAYS}", f"Write for example {EXAMPLE}."),))
+        gatherer, found = Gatherer(), {key.text: value for key, value in node.entries}
+        gatherer.refuse_unknown(node, (), SECTIONS, "a cluster")
+        if "tree" not in found:
+            gatherer.missing(("tree",), node.line, "a cluster is a tree of nodes", "{city: {memory: 2e6}}", said=False)
+        nodes = {
+            key.text: gatherer.fields(("tree", key.text), key, content, NODE, "a node")[0]
+            for key, content in gatherer.entries("tree", found.get("tree"))
+        }
+        given = found.get("marks", Fields((), node.line))
+        marks = gatherer.fields(("marks",), Scalar("marks", node.line), given, MARKS, "the section marks")[0]
+        pairs = gatherer.value(("at",), AT.read(found["at"])) if "at" in found else ()
+        if gatherer.faults:
+            return Reading(None, tuple(gatherer.faults))
+        at = dict(pairs)
+        if faults := placed(_faults(nodes, marks, at), node):
+            return Reading(None, tuple(faults))
+        return Reading(_build(nodes, marks, at))
+
+    def write(self, value: Cluster | None) -> Plain:
+        """Return what is to stand in a file."""
+        assert value is not None
+        marks = value.thresholds
+        return {
+            "tree": {name: _written(value, i) for i, name in enumerate(value.nodes)},
+            "marks": {row.name: repr(getattr(marks, row.name)) for row in MARKS},
+            "at": {unit: value.nodes[node] for unit, node in value.at.items()},
+        }
+
+
+CLUSTER: Final = Clusters()
+
+
+def cluster_of(given: Cluster | Mapping[str, Any]) -> Cluster:  # Any: as in a file
+    """Return a tree from names and values as in a run file, or as it is; DroverError says what is wrong."""
+    if isinstance(given, Cluster):
+        return given
+    read = CLUSTER.read(_noded(given))
+    if read.value is None:
+        found = [replace(fault.under("cluster"), line=None) for fault in read.faults]
+        raise DroverError("; ".join(str(fault) for fault in found))
+    return read.value
+
+
+def _noded(given: object) -> Node:
+    """Return values of Python as they would stand in a file."""
+    if isinstance(given, Mapping):
+        return Fields(tuple((Scalar(str(key), 0), _noded(value)) for key, value in given.items()), 0)
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        return Items(tuple(map(_noded, given)), 0)
+    return Scalar("" if given is None else str(given), 0)
+
+
+def _written(cluster: Cluster, node: int) -> Plain:
+    parent = cluster.tree.parent[node]
+    sources: list[Plain] = [source for source, at in cluster.entries.items() if at == node]
+    body: dict[str, Plain] = {} if parent == ROOT else {"parent": cluster.nodes[parent]}
+    body |= {name: repr(size) for name, size in zip(cluster.resources, cluster.capacity[node], strict=True)}
+    return body | ({"sources": sources} if sources else {})
+
+
+Given = Mapping[str, Mapping[str, Any]]  # Any: by field of a node
+
+
+def _faults(nodes: Given, marks: Mapping[str, float], at: Mapping[str, str]) -> Iterator[Fault]:
+    """Yield what a tree says against itself."""
+    unknown = [name for name, node in nodes.items() if node["parent"] is not None and node["parent"] not in nodes]
+    yield from (_no_node(("tree", name, "parent"), nodes[name]["parent"], nodes) for name in unknown)
+    yield from (_no_node(("at", unit), node, nodes) for unit, node in at.items() if node not in nodes)
+    if not unknown:
+        yield from _shape_faults(nodes)
+    yield from _capacity_faults(nodes)
+    seen: dict[str, str] = {}
+    for name, node in nodes.items():
+        for source in node["sources"]:
+            if source in seen:
+                rule = f"it enters at {seen[source]}, and a source enters once"
+                yield Fault(
+                    ("tree", name, "sources"), shorten(source), rule, "Name it at one node, or split the source."
+                )
+            seen.setdefault(source, name)
+    try:
+        Thresholds(**marks)
+    except ProblemError as error:
+        rule, _, way_out = str(error).partition(". ")
+        yield Fault(("marks",), "not sound", rule, way_out)
+
+
+def _no_node(path: tuple[str, ...], name: str, nodes: Given) -> Fault:
+    return Fault(path, shorten(name), "no node has that name", f"{nearest(name, nodes)}Known: {known(nodes)}.")
+
+
+def _shape_faults(nodes: Given) -> Iterator[Fault]:
+    """Yield why nodes are no tree; their parents are there."""
+    roots = [name for name, node in nodes.items() if node["parent"] is None]
+    if len(roots) != 1:
+        found = f"with the roots {known(roots)}" if roots else "without a root"
+        yield Fault(("tree",), found, "a tree has one node without a parent", "Give all nodes but one a parent.")
+        return
+    rooted = {roots[0]}
+    for name in nodes:
+        way, at = dict[str, None](), name
+        while at not in rooted and at not in way:
+            way[at] = None
+            at = nodes[at]["parent"]
+        if at not in rooted:
+            rule = f"by way of {' and '.join([*way, at][1:4])} it never comes to the root {roots[0]}"
+            yield Fault(
+                ("tree", name, "parent"), shorten(nodes[name]["parent"]), rule, "Name a parent nearer the root."
+            )
+            return
+        rooted.update(way)
+
+
+def _capacity_faults(nodes: Given) -> Iterator[Fault]:
+    counted = _resources(nodes)
+    for name, node in nodes.items():
+        lacking = [each for each in counted or RESOURCES[:1] if node[each] is None]
+        if lacking:
+            rule = "all nodes say how much they have of the same resources"
+            yield Fault(("tree", name, lacking[0]), "missing", rule, f"Add for example {lacking[0]}: 1.")
+        for each in counted:
+            if node[each] is not None and not node[each] > 0:
+                yield Fault(
+                    ("tree", name, each), f"{node[each]:g}", "a node has more than nothing", "Write more than 0."
+                )
+
+
+def _resources(nodes: Given) -> tuple[str, ...]:
+    return tuple(each for each in RESOURCES if any(node[each] is not None for node in nodes.values()))
+
+
+def _build(nodes: Given, marks: Mapping[str, float], at: Mapping[str, str]) -> Cluster:
+    number = {name: i for i, name in enumerate(nodes)}
+    counted = _resources(nodes)
+    return Cluster(
+        tuple(nodes),
+        Tree(tuple(ROOT if node["parent"] is None else number[node["parent"]] for node in nodes.values())),
+        counted,
+        tuple(tuple(float(node[each]) for each in counted) for node in nodes.values()),
+        {source: number[name] for name, node in nodes.items() for source in node["sources"]},
+        Thresholds(**marks),
+        {unit: number[node] for unit, node in at.items()},
+    )

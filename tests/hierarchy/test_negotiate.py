@@ -1,0 +1,112 @@
+"""What neighbours agree on at one place: sound whatever the tree, the loads and the marks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drover.hierarchy.machine import Machine
+from drover.hierarchy.memory import ROUNDING, Phase, Place
+from drover.hierarchy.negotiate import Agreement, negotiate
+from drover.hierarchy.queries import Queries, faults, grouped
+from drover.hierarchy.thresholds import Size, Thresholds, add, level
+from drover.hierarchy.tree import Tree
+from tests.hierarchy.worlds import placed, trees
+
+MARKS = Thresholds(least=0.01)
+Scene = tuple[list[Place], list[int], list[Size]]
+
+
+def places_of(tree: Tree, queries: Queries, capacity: Sequence[Size]) -> list[Place]:
+    return [Place(i, tree, queries, capacity[i], MARKS) for i in range(len(tree))]
+
+
+@st.composite
+def scenes(draw: st.DrawFn) -> Scene:
+    """A tree with operators on it, of one resource or of two, from empty nodes to such that are far too full."""
+    tree = draw(trees())
+    queries, node_of = draw(placed(tree, most=12))
+    resources = draw(st.integers(1, 2))
+    capacity = [tuple(draw(st.floats(5, 60)) for _ in range(resources)) for _ in range(len(tree))]
+    sizes = [tuple(draw(st.integers(0, 20)) / 1.0 for _ in range(resources)) for _ in node_of]
+    return places_of(tree, queries, capacity), node_of, sizes
+
+
+def levels(places: Sequence[Place], node_of: Sequence[int], sizes: Sequence[Size]) -> list[float]:
+    own = [[size for at, size in zip(node_of, sizes, strict=True) if at == i] for i in range(len(places))]
+    return [level(add(mine, (0.0,) * len(sizes[0])), place.capacity) for mine, place in zip(own, places, strict=True)]
+
+
+@given(scenes())
+def test_every_step_is_between_neighbours_feasible_and_lifts_nobody_to_its_upper_mark(scene: Scene) -> None:
+    places, node_of, sizes = scene
+    tree, queries = places[0].tree, places[0].queries
+    agreed, now = negotiate(places, node_of, sizes), list(node_of)
+    for step in agreed.steps:
+        assert step.receiver in tree.neighbours(step.giver)
+        assert step.giver_level > MARKS.upper if step.offered else step.receiver_level < MARKS.lower
+        for j in step.operators:
+            assert now[j] == step.giver
+            now[j] = step.receiver
+        after = levels(places, now, sizes)
+        assert after[step.receiver] <= MARKS.upper - MARKS.margin + ROUNDING
+        assert after[step.giver] >= MARKS.target - ROUNDING
+    # Hand-overs of one round come one after the other, so only what they lead to together has to be sound.
+    assert list(faults(tree, queries, now)) == []
+    assert tuple(now) == agreed.node_of
+
+
+@given(scenes())
+def test_every_round_has_ended(scene: Scene) -> None:
+    made: list[Machine] = []
+
+    class Kept(Machine):
+        def __init__(self, *args: object) -> None:
+            super().__init__(*args)  # type: ignore[arg-type]  # handed on as they are
+            made.append(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("drover.hierarchy.negotiate.Machine", Kept)
+        negotiate(*scene)
+    assert {machine.phase for machine in made} == {Phase.IDLE}
+    assert not any(machine.memory.estate.pending for machine in made)
+
+
+@given(scenes())
+def test_the_same_sizes_lead_to_the_same_places(scene: Scene) -> None:
+    assert negotiate(*scene) == negotiate(*scene)
+
+
+LINE = Tree((-1, 0))  # a root and a leaf
+
+
+def line(sizes: list[float], node_of: list[int], *, memory: tuple[float, float] = (100, 100)) -> Agreement:
+    queries = Queries(tuple(() for _ in sizes), tuple((1,) for _ in sizes))
+    places = places_of(LINE, queries, [(memory[0],), (memory[1],)])
+    return negotiate(places, node_of, [(size,) for size in sizes])
+
+
+@pytest.mark.parametrize(
+    ("agreed", "node_of", "offered"),
+    [
+        pytest.param(line([20, 20, 19], [1, 1, 1]), (1, 1, 1), [], id="what is below the mark stays"),
+        pytest.param(line([20, 20, 25], [1, 1, 1]), (1, 1, 1), [], id="nobody gives below the target"),
+        pytest.param(line([30, 30, 10], [1, 1, 1]), (1, 1, 0), [True], id="too much goes to the parent"),
+        pytest.param(line([30, 30, 10], [1, 1, 1], memory=(15, 100)), (1, 1, 1), [], id="a full parent takes nothing"),
+        pytest.param(line([30, 20, 5], [0, 0, 0]), (0, 0, 1), [False], id="who has too little asks"),
+        pytest.param(line([55, 0], [1, 1]), (1, 1), [], id="what weighs nothing stays"),
+    ],
+)
+def test_what_two_nodes_agree_on(agreed: Agreement, node_of: tuple[int, ...], offered: list[bool]) -> None:
+    assert agreed.node_of == node_of
+    assert [step.offered for step in agreed.steps] == offered
+
+
+def test_operators_of_a_group_read_what_any_of_them_reads() -> None:
+    queries = Queries(((), (0,), (), (1, 2)), ((1,), (), (2,), ()))
+    found = grouped(queries, [0, 1, 1, 2])
+    assert found.inputs == ((), (0,), (1,))
+    assert found.entries == ((1,), (2,), ())
