@@ -142,7 +142,7 @@ EXPERIMENTS: Final = (
                 "The factor tends to rise with the load of the servers.",
                 lambda rows: rises(exponential(rows), TEXT, "lifetime"),
                 "LeastCost rises up to a life time of 100 steps already, where servers have one query "
-                "each, and then falls: with"
+                "each, and then falls: with "
                 "so few queries the allowance of 10 lets it put all of them together.",
             ),
             Claim("sublinear", "For LeastCost the rise is slow, sub-linear in the life time.", sublinear),
