@@ -19,7 +19,7 @@ from drover.control.state import State
 from drover.control.view import View, World
 from drover.diffusion.choose import Costs, carried, cheapest, pays, size
 from drover.diffusion.cost import Demand, overhead, received
-from drover.flow.instances import chosen_nodes, spread_joins, spread_of
+from drover.flow.instances import chosen_nodes, demand_at, spread_joins, spread_of
 from drover.load.arrays import Floats
 from drover.load.window import Period
 from drover.network.grid import AUTO, Grid, Spread
@@ -33,7 +33,6 @@ WORTH: Final = 1.1  # times as much has to be carried by more nodes if none of t
 BETTER: Final = 0.25  # of the copies that another grid of as many cells has to save
 TELLING: Final = 3  # periods, or as many as a window has
 RECEIVE: Final = 2e-7  # busy seconds that an instance takes for a row without partners, as measured
-SECOND: Final = 1_000_000  # microseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +177,7 @@ def _demand(join: Join, periods: Sequence[Period], network: Network) -> Demand:
         made = (period.samples.get(makers[stream]) for period in periods)
         return sum(sample.rows_out.get(stream, 0.0) for sample in made if sample is not None) / seconds
 
-    return Demand(rate(join.left), rate(join.right), join.left_window / SECOND, join.right_window / SECOND)
+    return demand_at(join, rate(join.left), rate(join.right))
 
 
 def _after(loads: Floats, capacity: Floats, shape: Reshape, nodes: Sequence[int], burden: Burden) -> tuple[float, ...]:

@@ -22,6 +22,7 @@ from drover.network.schema import Schema
 from drover.placement.plan import Instances, Plan, instance_name
 
 SIDES: Final = ("left", "right")
+SECOND: Final = 1_000_000  # microseconds
 Weights = tuple[tuple[float, ...], tuple[float, ...]]  # of rows and of columns
 UNKNOWN: Final = Demand(1.0, 1.0, 1.0, 1.0)  # before anything is measured, both streams count as equally fast
 
@@ -79,6 +80,11 @@ def instances_of(join: Join, plan: Plan) -> Instances:
         return Instances(START)
     grid = join.spread if isinstance(join.spread, Grid) else cheapest(join.spread, UNKNOWN)
     return Instances((Epoch(0, grid),), _nodes_after(plan, join.name, grid.cells))
+
+
+def demand_at(join: Join, left: float, right: float) -> Demand:
+    """Return what a join is given if so many rows per second come on either side."""
+    return Demand(left, right, join.left_window / SECOND, join.right_window / SECOND)
 
 
 def spread_of(join: Join, plan: Plan) -> Spread | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from drover.diffusion.cost import Demand
-from drover.flow.instances import UNKNOWN, ask, leftovers, oldest_by_join, settle_epochs, spread_joins
+from drover.flow.instances import UNKNOWN, ask, demand_at, leftovers, oldest_by_join, settle_epochs, spread_joins
 from drover.flow.state.segments import Key
 from drover.flow.state.versions import Version
 from drover.flow.worker import Report
@@ -19,8 +19,6 @@ from drover.network.model import Network
 from drover.network.operators import Join
 from drover.placement.plan import Plan
 from drover.spark.planner import Planner
-
-SECOND = 1_000_000  # microseconds
 
 
 def settled(plan: Plan, network: Network, reports: Iterable[Report]) -> Plan:
@@ -62,4 +60,4 @@ def demand_of(join: Join, history: Iterable[Mapping[str, Any]]) -> Demand:  # An
             rows[one["operator"]] += one["rows_out"]
     if not rows[join.left] + rows[join.right]:
         return UNKNOWN
-    return Demand(rows[join.left], rows[join.right], join.left_window / SECOND, join.right_window / SECOND)
+    return demand_at(join, rows[join.left], rows[join.right])
