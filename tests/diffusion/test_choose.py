@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drover.diffusion.choose import Costs, advise, cheapest, grids, pays, reshaped, size, split_one, weights_of
+from drover.diffusion.choose import Costs, cheapest, grids, pays, reshaped, size, split_one, weights_of
 from drover.diffusion.cost import Demand, bandwidth, memory, operations, overhead, received
 from drover.diffusion.epochs import LEFT, RIGHT, destinations
 from drover.diffusion.split import turns
@@ -102,26 +102,6 @@ def test_a_change_has_to_pay_for_the_time_with_both_shapes() -> None:
     assert pays(Grid(1, 5), Grid(5, 1), demand, payback=100)
     assert not pays(Grid(1, 5), Grid(5, 1), demand, payback=20)
     assert reshaped(Grid(1, 5), demand, 100) == Grid(5, 1)
-
-
-@pytest.mark.parametrize(
-    ("present", "demand", "grid"),
-    [
-        pytest.param(Grid(1, 1), EVEN, Grid(1, 1), id="a small join stays whole"),
-        pytest.param(Grid(1, 1), Demand(100, 100, 1, 1), Grid(3, 1), id="an overloaded one grows"),
-        pytest.param(Grid(2, 2), Demand(100, 100, 1, 1), Grid(2, 2), id="with a little room to spare it stays"),
-        pytest.param(Grid(4, 2), Demand(100, 100, 1, 1), Grid(3, 2), id="with much room it shrinks"),
-        pytest.param(Grid(1, 4), Demand(190, 50, 1, 1), Grid(4, 1), id="the faster stream is split"),
-    ],
-)
-def test_advice(present: Grid, demand: Demand, grid: Grid) -> None:
-    assert advise(present, demand, COSTS, [1.0] * 8, payback=60) == grid
-
-
-@given(DEMANDS, st.integers(1, 9), st.floats(0.01, 10))
-def test_advice_that_was_taken_is_not_taken_back(demand: Demand, nodes: int, each: float) -> None:
-    first = advise(Grid(1, 1), demand, COSTS, [each] * nodes, payback=60)
-    assert advise(first, demand, COSTS, [each] * nodes, payback=60) == first
 
 
 def test_weights_follow_free_capacity() -> None:

@@ -10,10 +10,8 @@ from numpy.random import Generator, default_rng
 from polars.testing import assert_frame_equal
 
 import drover
-from drover.diffusion.choose import Costs
-from drover.diffusion.cost import Demand
 from drover.errors import DroverError
-from drover.flow.instances import adapt, explicit, instances_of, reshape, settle_epochs
+from drover.flow.instances import explicit, instances_of, reshape, settle_epochs
 from drover.flow.schedule import Place, make_schedule
 from drover.network.grid import Epoch, Grid
 from drover.network.model import Network
@@ -153,35 +151,6 @@ def test_instances_that_are_no_more_leave_no_state(tmp_path: Path) -> None:
         plan = settle_epochs(plan, network, {"j": min(told, default=None)})
     assert units[0] == {"j", "j[1]", "j[2]", "j[3]"}
     assert units[-1] == {"j", "j[1]"}
-
-
-@pytest.mark.parametrize("spread", ["auto", 4])
-def test_shapes_follow_what_is_measured(spread: object) -> None:
-    network, plan = join_of(spread, nodes=6)
-    (join,) = joins_of(network)
-    harness = Harness(network)
-    rng = default_rng(0)
-    batches, shapes = [], []
-    for number, (left, right) in enumerate([(4, 4), (160, 20), (160, 20), (20, 160), (20, 160), (4, 4), (4, 4)]):
-        counts = {"a": left, "b": right}
-        batches.append({name: random_rows(n, 1000 * number, 4.0 * number, 4.0, rng) for name, n in counts.items()})
-        shapes.append(instances_of(join, plan).epochs[-1].grid)
-        seen = len(harness.samples)
-        harness.run(batches[-1], plan)
-        told = [sample.oldest for sample in harness.samples[seen:] if sample.oldest is not None]
-        plan = settle_epochs(plan, network, {"j": min(told, default=None)})
-        plan = adapt(plan, join, Demand(left / 4, right / 4, 1.0, 1.0), Costs(0.01, 0.002), [0.5] * 6, 60.0)
-    if spread == "auto":
-        assert [shape.cells for shape in shapes] == [1, 1, 4, 4, 4, 4, 1]
-    assert len({shape for shape in shapes if shape.cells == 4}) == 3 - (spread == "auto")
-    expected = all_pairs(network, join, batches)
-    assert_frame_equal(harness.output("j").select("a", "b").sort("a", "b"), expected)
-
-
-def test_a_grid_that_was_asked_for_stays() -> None:
-    network, plan = join_of((2, 2))
-    (join,) = joins_of(network)
-    assert adapt(plan, join, Demand(100, 1, 1, 1), Costs(1, 1), [1.0] * 4, 60.0) is plan
 
 
 def test_rows_are_spread_over_instances_also_in_many_small_batches() -> None:

@@ -17,7 +17,6 @@ from drover.load.arrays import Floats
 from drover.network.grid import MOST_CELLS, WHOLE, Grid
 
 HIGH: Final = 0.8  # share of their capacity above which nodes of a join are overloaded
-LOW: Final = 0.5  # share below which fewer nodes have to stay to be enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,21 +120,6 @@ def reshaped(present: Grid, demand: Demand, payback: float) -> Grid:
     """Return the cheapest grid of as many cells, if changing to it pays; else the present one."""
     best = cheapest(present.cells, demand)
     return best if best != present and pays(present, best, demand, payback) else present
-
-
-def advise(present: Grid, demand: Demand, costs: Costs, free: Sequence[float] | Floats, payback: float) -> Grid:
-    """Return the grid that a join should have, given the capacity that nodes have for it, (n,), its own share included.
-
-    More nodes if it is overloaded and they help; fewer if they are enough with room to spare, so that it does not go
-    back and forth; else as many, in another shape if that pays.
-    """
-    wanted = size(demand, costs, free, fill=HIGH)
-    if wanted.nodes > present.cells:
-        return wanted.grid
-    spare = size(demand, costs, free, fill=LOW)
-    if spare.carried == 1.0 and spare.nodes < present.cells:
-        return spare.grid
-    return reshaped(present, demand, payback)
 
 
 def weights_of(free: Sequence[float] | Floats, grid: Grid = WHOLE) -> tuple[Floats, Floats]:

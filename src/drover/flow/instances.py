@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
-from drover.diffusion.choose import Costs, advise, cheapest, reshaped, weights_of
+from drover.diffusion.choose import cheapest, weights_of
 from drover.diffusion.cost import Demand
-from drover.diffusion.epochs import LEFT, MOST_LIVE, RIGHT, START, Epochs, begin, instances, retire
+from drover.diffusion.epochs import LEFT, RIGHT, START, Epochs, begin, instances, retire
 from drover.errors import DroverError, nearest, shorten
 from drover.network.grid import AUTO, SPREAD_RULE, SPREAD_WAY_OUT, Epoch, Grid, Spread, fits
 from drover.network.model import Network
@@ -194,24 +194,6 @@ def leftovers(units: Iterable[str], plan: Plan, network: Network) -> frozenset[s
     alive = {instance.name for join in joins for instance, _ in make_instances(join, plan)}
     spread = {join.name for join in joins}
     return frozenset(unit for unit in units if unit.partition("[")[0] in spread and unit not in alive)
-
-
-def adapt(plan: Plan, join: Join, demand: Demand, costs: Costs, free: Sequence[float], payback: float) -> Plan:
-    """Return the next plan, with a join in the shape that was measured to be better; the same plan if there is none.
-
-    `free` is the capacity that each node has for the join, (n,), what it uses now included. A join with `spread: auto`
-    may get more nodes or fewer; one with a number of instances keeps it; one with a grid stays as it is.
-    """
-    present = instances_of(join, plan)
-    grid = present.epochs[-1].grid
-    spread = spread_of(join, plan)
-    if isinstance(spread, Grid) or len(present.epochs) == MOST_LIVE:
-        return plan
-    wanted = advise(grid, demand, costs, free, payback) if spread == AUTO else reshaped(grid, demand, payback)
-    if wanted == grid:
-        return plan
-    nodes, weights = chosen_nodes(plan, join, wanted, free)
-    return reshape(plan, join, wanted, nodes[1 + len(present.others) :], weights)
 
 
 def chosen_nodes(plan: Plan, join: Join, grid: Grid, free: Sequence[float]) -> tuple[tuple[int, ...], Weights]:
