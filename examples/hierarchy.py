@@ -202,7 +202,8 @@ def compare(spark: SparkSession, hours: int = HOURS, streets: int = STREETS) -> 
 def main() -> None:
     """Run the day twice and tell what became of it."""
     options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    options.add_argument("--hours", type=int, default=HOURS, help="how much of the day to run")
+    hours = range(1, HOURS + 1)
+    options.add_argument("--hours", type=int, default=HOURS, choices=hours, help="how much of the day to run")
     divisors = [count for count in range(1, STREETS + 1) if METERS % count == 0]
     options.add_argument("--streets", type=int, default=STREETS, choices=divisors, help="fewer, and larger operators")
     options.add_argument("--json", action="store_true", help="one JSON object")

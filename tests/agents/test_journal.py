@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,7 @@ def test_a_journal_that_was_cut_off_says_what_is_whole(tmp_path_factory: pytest.
         pytest.param("east", "other", 0, "another file", id="of another tree"),
         pytest.param("west", "digest", 0, "another file", id="of another node"),
         pytest.param("east", "digest", 40, "damage in line 2", id="damaged in the middle"),
+        pytest.param("east", "digest", -5, "damage in line 4", id="damaged at the end"),
     ],
 )
 def test_what_cannot_be_trusted_is_refused(tmp_path: Path, node: str, digest: str, damage: int, words: str) -> None:
@@ -57,6 +59,41 @@ def test_what_cannot_be_trusted_is_refused(tmp_path: Path, node: str, digest: st
         data[damage] ^= 1
         path.write_bytes(bytes(data))
     with Journal(path, node, digest) as journal, pytest.raises(StateError, match=words):
+        journal.read()
+
+
+@pytest.mark.parametrize("cut", [pytest.param(1, id="the head"), pytest.param(2, id="the head and damage")])
+def test_a_journal_without_its_beginning_is_refused(tmp_path: Path, cut: int) -> None:
+    """It would be taken for one that was never begun, and its node would start what others run."""
+    path = tmp_path / "east"
+    head, kept, *_ = written(path).split(b"\n")
+    path.write_bytes(head + b"\n" + (kept[:-5] + bytes(2) + kept[-3:] + b"\n" if cut == 2 else b""))
+    with Journal(path, "east", "digest") as journal, pytest.raises(StateError, match="line 2"):
+        journal.read()
+
+
+def test_a_last_line_with_a_hole_was_being_written(tmp_path: Path) -> None:
+    path = tmp_path / "east"
+    data = written(path)
+    path.write_bytes(data[:-30] + bytes(10) + data[-20:])
+    with Journal(path, "east", "digest") as journal:
+        assert journal.read() == [KEPT, *MORE[:-1]]
+
+
+@given(at=st.floats(0, 1), bit=st.integers(0, 7))
+def test_no_bit_that_flips_goes_unseen(tmp_path_factory: pytest.TempPathFactory, at: float, bit: int) -> None:
+    path = tmp_path_factory.mktemp("journal") / "east"
+    data = bytearray(written(path))
+    place = round(at * (len(data) - 2))  # a last line without its end is one that was being written
+    data[place] ^= 1 << bit
+    path.write_bytes(bytes(data))
+    with Journal(path, "east", "digest") as journal, pytest.raises(StateError):
+        journal.read()
+
+
+def test_a_pipe_is_no_journal_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "east")
+    with Journal(tmp_path / "east", "east", "digest") as journal, pytest.raises(StateError, match="no regular file"):
         journal.read()
 
 

@@ -81,3 +81,20 @@ def test_a_fence_keeps_a_second_runner_out(tmp_path: Path) -> None:
         {"started": ["mean"]},
         {"stopped": ["alarm"]},
     ]
+
+
+def test_what_runs_is_said_to_stop_in_the_end_with_and_without_a_fence() -> None:
+    told: list[dict[str, object]] = []
+    host = Host(("mean", "alarm"), told.append)
+    host.do([Start((0, 1)), Stop((1,))])
+    host.close()
+    assert told[-1] == {"stopped": ["mean"]}
+
+
+def test_a_fence_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StateError, match="Name a folder for --fence"):
+        Host(("mean",), lambda _: None, tmp_path / "file")
+    (tmp_path / "fence" / "0.lock").mkdir(parents=True)
+    with pytest.raises(StateError, match="a file to lock"):
+        Host(("mean",), lambda _: None, tmp_path / "fence").do([Start((0,))])

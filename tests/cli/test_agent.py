@@ -68,7 +68,9 @@ def test_a_port_that_is_taken_is_named(files: Path, capsys: pytest.CaptureFixtur
     port = parse_layout((files / "tree.yaml").read_text()).addresses[0]
     with socket.create_server(address_of(port, "root")):
         assert main(words(files)) == 1
-    assert f"{port} cannot be listened on" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert said.out == "", "nothing was started"
+    assert f"nodes.root.address is {port}, but cannot be listened on" in said.err
 
 
 def test_an_agent_runs_stops_and_goes_on(files: Path) -> None:
@@ -91,6 +93,7 @@ def test_sizes_are_read_anew_and_nonsense_changes_nothing(files: Path, capsys: p
     read = _measure(layout, str(path))
     path.write_text('{"mean": {"memory": 3}, "stranger": {"memory": 4}}')
     assert read() == {0: (3.0,)}
+    assert "'stranger': the tree has no such operator" in capsys.readouterr().err
     for nonsense in (
         '{"mean": {"memory": -3}}',
         '{"mean": 3}',

@@ -71,6 +71,18 @@ def changed(path: str, value: object) -> dict[str, Any]:
         pytest.param(changed("tree.west.parent", "west"), "never comes to the root city", id="a node below itself"),
         pytest.param(changed("tree.west.memory", None), "tree.west.memory is missing, but all nodes", id="no capacity"),
         pytest.param(changed("tree.west.memory", 0), "tree.west.memory is 0, .*more than nothing", id="nothing"),
+        pytest.param(
+            changed("tree.west.memory", -3), "tree.west.memory is -3, .*more than nothing", id="less than nothing"
+        ),
+        pytest.param(changed("tree.west.memory", 5e-324), "more than nothing", id="as good as nothing"),
+        pytest.param(
+            changed("tree.west.memory", "1e400"), "tree.west.memory is inf, .*up to 1e[+]300", id="more than any number"
+        ),
+        pytest.param(changed("tree.", {"parent": "city", "memory": 1}), "1 to 128 characters", id="no name"),
+        pytest.param(changed("tree.a\nb", {"parent": "city", "memory": 1}), "can be printed", id="a name of two lines"),
+        pytest.param(
+            {"tree": {1: {"memory": 1}, "1": {"memory": 1}}}, "'1' twice, .*as text", id="a number and its text"
+        ),
         pytest.param(changed("tree.west.memory", "much"), "tree.west.memory is 'much'", id="no number"),
         pytest.param(changed("tree.west.cpu", 1), "tree.city.cpu is missing", id="a resource that others lack"),
         pytest.param(
@@ -80,6 +92,7 @@ def changed(path: str, value: object) -> dict[str, Any]:
         ),
         pytest.param(changed("at.mean", "cty"), "at.mean is 'cty', but no node.*Did you mean city", id="no such node"),
         pytest.param(changed("marks.least", 0.9), "marks is not sound, but least is 0.9", id="nothing is worth it"),
+        pytest.param(changed("marks.upper", 60), "must rise from 0 to 1", id="percent"),
         pytest.param(changed("marks.lower", 0.9), "marks is not sound, but lower and upper are 0.9", id="marks fall"),
     ],
 )

@@ -67,6 +67,20 @@ def rivals() -> World:
     return small(FORK, (1, 1, 2, 2, 0), (60.0, 10.0, 60.0, 10.0, 45.0), (1, 1, 2, 2, 0))
 
 
+def merging() -> World:
+    """An operator that reads both children must stay above them, whatever goes up and down beside it."""
+    queries = Queries(((), (), (0, 1), ()), ((1,), (2,), (), (1,)))
+    return world_of(FORK, queries, (1, 2, 0, 1), [(10.0,), (45.0,), (10.0,), (60.0,)], [(100.0,)] * 3)
+
+
+FULLER = ((2, 65.0), (0, 2.0))  # what reads both grows beyond what its node may have, and what it reads shrinks
+
+
+def weightless() -> World:
+    """The child has too much, one thing that weighs nothing, and one that is larger than its parent."""
+    return small(PAIR, (1, 1, 1, 0), (115.0, 0.0, 5.0, 45.0), (1, 1, 1, 0))
+
+
 @pytest.mark.parametrize(
     ("world", "budget"),
     [
@@ -83,6 +97,8 @@ def rivals() -> World:
         pytest.param(between(), Budget((0, 1, 0), late=1, crashes=1), id="up and down at once, a crash"),
         pytest.param(between(), Budget((0, 1, 0), late=1, lost=1), id="up and down at once, loss"),
         pytest.param(rivals(), Budget((0, 1, 1), late=1), id="two who offer to one"),
+        pytest.param(merging(), Budget((1, 1, 0), late=1, swings=FULLER), id="two children and one who reads both"),
+        pytest.param(weightless(), Budget((0, 1), late=1, lost=1, crashes=1), id="nothing, and more than a node has"),
     ],
 )
 def test_no_interleaving_loses_or_doubles_an_operator(world: World, budget: Budget) -> None:

@@ -58,6 +58,11 @@ def test_what_is_encoded_is_decoded(value: object) -> None:
         pytest.param(
             '{"DemandRequest": {"sender": 1, "receiver": 2, "round": [1, 2, 3], "room": [NaN]}}', "type float", id="NaN"
         ),
+        pytest.param(
+            f'{{"DemandRequest": {{"sender": 1, "receiver": 2, "round": [1, 2, 3], "room": [1{"0" * 400}]}}}}',
+            "type float",
+            id="more than a float has",
+        ),
     ],
 )
 def test_nothing_else_is_taken(text: str, words: str) -> None:
@@ -92,12 +97,15 @@ def test_addresses_are_not_in_the_digest_but_readers_are() -> None:
         pytest.param("tree: 1\n", "", "tree: 1", id="no tree file"),
         pytest.param("parent: root", "parent: rot", "line 7.*Did you mean root", id="no such parent"),
         pytest.param(":7001", ":banana", "host:port", id="no address"),
+        pytest.param("127.0.0.1:7001", "a..b:7001", "host:port", id="no name of a host"),
         pytest.param("memory: 50", "cpu: 50", "same resources", id="other resources"),
         pytest.param("at: east", "at: west", "no node has that name", id="no such node"),
         pytest.param("inputs: [mean]", "inputs: [men]", "Did you mean mean", id="no such operator"),
         pytest.param("entries: [east]", "entries: [root]", "no hierarchy.*does not pass", id="where its input is not"),
         pytest.param("lower: 0.3", "lower: 0.9", "must rise from 0", id="marks that fall"),
         pytest.param("memory: 10}", "memory: -10}", "at least 0", id="less than nothing"),
+        pytest.param("  mean:", '  "me\\nan":', "can be printed", id="a name of two lines"),
+        pytest.param("memory: 50", "memory: 1e400", "up to 1e[+]300", id="more than any number"),
         pytest.param("memory: 10}", "memry: 10}", "Did you mean memory", id="a typing error"),
         pytest.param("parent: root", "parent: east", "cycle", id="a node below itself"),
         pytest.param("{parent: root, ", "{", "2 roots", id="two roots"),

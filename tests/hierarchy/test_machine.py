@@ -77,7 +77,7 @@ class Neighbours(RuleBasedStateMachine):
     def wait(self, data: st.DataObject, dies: str) -> None:
         self.world.tick(self._node(data), dies)
 
-    @rule(data=st.data(), swing=st.sampled_from(SWINGS))
+    @rule(data=st.data(), swing=st.sampled_from(list(SWINGS)))
     def grow_or_shrink(self, data: st.DataObject, swing: str) -> None:
         self.world.swing(self._node(data), swing)
 
@@ -129,7 +129,7 @@ def walk(world: World, rng: Generator, steps: int) -> None:
             case "restart":
                 world.restart(node)
             case "measure":
-                world.swing(node, str(rng.choice(SWINGS)))
+                world.swing(node, str(rng.choice(list(SWINGS))))
         world.check()
 
 

@@ -10,14 +10,21 @@ from numpy.random import default_rng
 
 from drover.hierarchy.estate import Estate, replay
 from drover.hierarchy.machine import Machine, settle_in
-from drover.hierarchy.memory import NEVER, Phase, Place, Timing
+from drover.hierarchy.memory import NEVER, ROUNDING, Phase, Place, Timing
 from drover.hierarchy.messages import Closed, HandedOut, Handover, Message, Output, Record, Start, TookIn
 from drover.hierarchy.queries import Queries, faults
-from drover.hierarchy.thresholds import Size, Thresholds
+from drover.hierarchy.sound import check
+from drover.hierarchy.thresholds import Size, Thresholds, add, level
 from drover.hierarchy.transfers import open_transfers
 from drover.hierarchy.tree import ROOT, Tree
 
-SWINGS = ("grow", "shrink", "one grows")
+SWINGS = {  # by what they are multiplied, and within which bounds; a node has room for 20 to 40
+    "grow": (2.0, 1.0, 20.0),
+    "shrink": (0.5, 1.0, 20.0),
+    "one grows": (3.0, 1.0, 20.0),
+    "one is gone": (0.0, 0.0, 0.0),
+    "one is too large for any": (1.0, 100.0, 100.0),
+}
 DYING = ("before it writes", "before it acts", "before it speaks", "between two messages")
 
 
@@ -31,6 +38,7 @@ class World:
     running: list[set[int]]
     wire: list[Message] = field(default_factory=list)
     now: float = 0.0
+    skew: list[float] = field(default_factory=list)  # what each node's clock is ahead of `now`; nothing if it is not
     count: Counter[str] = field(default_factory=Counter)
 
     def carry_out(self, node: int, output: Output, dies: str = "") -> None:
@@ -39,6 +47,7 @@ class World:
             return self.crash(node)
         for record in output.records:
             self._check_record(node, record)
+        self._check_giver(node, output)
         self.journal[node] += output.records
         if dies == DYING[1]:
             return self.crash(node)
@@ -57,26 +66,31 @@ class World:
     def deliver(self, index: int, dies: str = "") -> None:
         """Bring a message; nobody is there to take it if its receiver is down."""
         message = self.wire.pop(index)
+        check(message, self.places[message.receiver])  # no machine says what another would refuse to hear
         machine = self.machines[message.receiver]
         if machine is not None:
-            self.carry_out(message.receiver, machine.receive(message, self.now), dies)
+            self.carry_out(message.receiver, machine.receive(message, self.clock(message.receiver)), dies)
+
+    def clock(self, node: int) -> float:
+        """Return the time that a node takes it to be."""
+        return self.now + (self.skew[node] if self.skew else 0.0)
 
     def tick(self, node: int, dies: str = "") -> None:
         """Let time pass until a node has something to do."""
         machine = self.machines[node]
         if machine is not None and machine.wake < NEVER:
-            self.now = max(self.now, machine.wake)
-            self.carry_out(node, machine.tick(self.now), dies)
+            self.now += max(0.0, machine.wake - self.clock(node))
+            self.carry_out(node, machine.tick(max(self.clock(node), machine.wake)), dies)
 
     def swing(self, node: int, how: str) -> None:
         """Let all operators that a node runs grow or shrink, or one of them grow."""
         machine = self.machines[node]
         if machine is None or not machine.sizes:
             return
-        factor = {"grow": 2.0, "shrink": 0.5, "one grows": 3.0}[how]
-        chosen = [self.count["taken in"] % len(machine.sizes)] if how == "one grows" else range(len(machine.sizes))
+        factor, least, most = SWINGS[how]
+        chosen = [self.count["taken in"] % len(machine.sizes)] if "one" in how else range(len(machine.sizes))
         own = list(machine.sizes.items())
-        sizes = {own[at][0]: tuple(min(max(each * factor, 1.0), 20.0) for each in own[at][1]) for at in chosen}
+        sizes = {own[at][0]: tuple(min(max(each * factor, least), most) for each in own[at][1]) for at in chosen}
         for each in filter(None, self.machines):
             each.measure(sizes)
 
@@ -86,12 +100,13 @@ class World:
         self.machines[node] = None
         self.running[node].clear()
 
-    def restart(self, node: int) -> None:
+    def restart(self, node: int, dies: str = "") -> None:
         """Start a node that is down."""
         if self.machines[node] is None:
-            machine = Machine(self.places[node], self.journal[node], self.now, self.now)
+            now = self.clock(node)
+            machine = Machine(self.places[node], self.journal[node], now, now)
             self.machines[node] = machine
-            self.carry_out(node, machine.output)
+            self.carry_out(node, machine.output, dies)
 
     def estates(self) -> list[Estate]:
         """Return what the journals say."""
@@ -136,6 +151,13 @@ class World:
         ways = {(each.operators, each.receiver) for each in open_transfers(place.tree, place.queries, place.node, here)}
         assert {(bundle.operators, handover.receiver) for bundle in handover.bundles} <= ways
         assert len(set(handover.operators)) == len(handover.operators)
+
+    def _check_giver(self, node: int, output: Output) -> None:
+        """Fail if a node gives so much that it is left below the target."""
+        machine, place = self.machines[node], self.places[node]
+        if machine is not None and any(isinstance(record, HandedOut) for record in output.records):
+            left = add((machine.sizes[j] for j in machine.running), (0.0,) * len(place.capacity))
+            assert level(left, place.capacity) >= place.thresholds.target - ROUNDING, "it has given too much"
 
     def recover(self) -> None:
         """Heal everything and begin nothing new: every round must end, and every operator run exactly once."""

@@ -7,6 +7,7 @@ Rule 2: what the machine hears and when it looks around is all that happens here
 from __future__ import annotations
 
 import asyncio
+import errno
 import random
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
@@ -20,6 +21,7 @@ from drover.errors import DroverError
 from drover.hierarchy.layout import Layout
 from drover.hierarchy.machine import Machine, settle_in
 from drover.hierarchy.messages import Message, Output
+from drover.hierarchy.sound import check
 from drover.hierarchy.thresholds import Size
 
 HEARD: Final = 10_000  # messages that wait to be handled; more are lost
@@ -33,6 +35,14 @@ def address_of(text: str, name: str) -> Address:
     if not host:
         raise DroverError(f"nodes.{name}.address is empty, but its agent must be reached. Write host:port.")
     return host.strip("[]"), int(port)  # brackets around an IPv6 address are notation
+
+
+def _cannot_listen(address: str, name: str, error: OSError) -> DroverError:
+    if error.errno == errno.EADDRINUSE:
+        reason, way_out = "somebody listens there already", "Stop that, which may be another agent of this node"
+    else:
+        reason, way_out = str(error.strerror), "Write an address of this machine"
+    return DroverError(f"nodes.{name}.address is {address}, but cannot be listened on ({reason}). {way_out}.")
 
 
 class Agent:
@@ -49,17 +59,15 @@ class Agent:
             each: address_of(layout.addresses[each], layout.nodes[each]) for each in layout.tree.neighbours(self._node)
         }
         self._links = Links(seal, reached, self._hear)
-        machine = self._wake_up(loop.time())
         async with AsyncExitStack() as stack:
             own = address_of(layout.addresses[self._node], layout.nodes[self._node])
             try:
                 server = await self._links.listen(own)
             except OSError as error:
-                raise DroverError(
-                    f"{own[0]}:{own[1]} cannot be listened on ({error.strerror}). Is it in use?"
-                ) from error
+                raise _cannot_listen(layout.addresses[self._node], layout.nodes[self._node], error) from error
             stack.push_async_callback(self._links.hang_up)
             stack.callback(server.close)
+            machine = self._wake_up(loop.time())  # after `listen`, which another agent of this node would not survive
             group = await stack.enter_async_context(asyncio.TaskGroup())
             talking = [group.create_task(self._links.talk(each)) for each in reached]
             tell({"listening": f"{own[0]}:{own[1]}", "life": machine.memory.estate.life})
@@ -70,6 +78,7 @@ class Agent:
                     task.cancel()
 
     def _hear(self, message: Message) -> None:
+        check(message, self._layout.place(self._node))
         with suppress(asyncio.QueueFull):
             self._inbox.put_nowait(message)
 

@@ -23,9 +23,12 @@ class Host:
 
     def __init__(self, operators: Sequence[str], tell: Tell, fence: Path | None = None) -> None:
         self._names, self._tell, self._fence = operators, tell, fence
-        self._held: dict[int, int] = {}  # by operator: the open file whose lock is held
-        if fence is not None:
-            fence.mkdir(parents=True, exist_ok=True)
+        self._running: dict[int, int | None] = {}  # by operator: the open file whose lock is held, if there is a fence
+        try:
+            if fence is not None:
+                fence.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StateError(str(fence), "a folder", str(error.strerror), "Name a folder for --fence.") from error
 
     def do(self, actions: Iterable[Action]) -> None:
         """Start and stop operators, in order."""
@@ -42,25 +45,33 @@ class Host:
 
     def close(self) -> None:
         """Stop everything."""
-        if self._held:
-            self._tell({"stopped": [self._names[operator] for operator in self._held]})
-        for operator in list(self._held):
-            self._leave(operator)
+        running = list(self._running)
+        try:
+            if running:
+                self._tell({"stopped": [self._names[operator] for operator in running]})
+        finally:
+            for operator in running:
+                self._leave(operator)
 
     def _enter(self, operator: int) -> None:
-        if self._fence is None:
-            return
-        path = self._fence / f"{operator}.lock"
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._running[operator] = None if self._fence is None else self._locked(self._fence, operator)
+
+    def _locked(self, fence: Path, operator: int) -> int:
+        path = fence / f"{operator}.lock"
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            way_out = "Correct its rights, or allow more open files (ulimit -n): each operator that runs has one."
+            raise StateError(str(path), "a file to lock", str(error.strerror), way_out) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             os.close(descriptor)
             name, way_out = self._names[operator], "Stop whoever runs it; its file tells no more than that."
             raise StateError(str(path), f"{name} to run nowhere else", "that it does", way_out) from error
-        self._held[operator] = descriptor
+        return descriptor
 
     def _leave(self, operator: int) -> None:
-        descriptor = self._held.pop(operator, None)
+        descriptor = self._running.pop(operator)
         if descriptor is not None:
             os.close(descriptor)

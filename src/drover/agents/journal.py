@@ -1,7 +1,7 @@
 """The journal of a node on a disk: records in lines, each with a checksum, forced out before anything is said.
 
 Rule 1: a record counts once its line is whole; a last line that is not was being written when its process died.
-Rule 2: a line in the middle that is not whole, or a file of another tree, is refused: a guess could run things twice.
+Rule 2: any other damage, or a file of another tree, is refused: a guess could run things twice, or lose them.
 Rule 3: one process per journal, by a lock that ends with it. Each start begins a new file with all there is to know.
 """
 
@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, Self
 
 from drover.errors import LockedError, StateError
 from drover.hierarchy.codec import CodecError, decode_record, encode
-from drover.hierarchy.messages import Record
+from drover.hierarchy.messages import Kept, Record
 
 HEAD: Final = "drover journal 1"
+FIRST: Final = 2  # lines that are written at once, and so are never torn: the head and what the node owns
+HOLE: Final = b"\0\0"  # what a disk gives for a part of a file that was not written; no record has it, nor one bit more
+RESTORE: Final = "Restore it from a copy; do not guess."
 
 
 class Journal:
@@ -46,6 +50,8 @@ class Journal:
     def read(self) -> list[Record]:
         """Return the records; none if there is no journal yet."""
         try:
+            if not stat.S_ISREG(self.path.stat().st_mode):  # a pipe would be waited for
+                raise self._error("a journal", "no regular file", "Name a file.")
             data = self.path.read_bytes()
         except FileNotFoundError:
             return []
@@ -54,16 +60,23 @@ class Journal:
         lines = data.split(b"\n")
         torn = lines.pop()  # nothing, if the last line is whole
         if not lines or lines[0] != self.head.encode():
-            way_out = "Use the tree file it was made with; or, if no operator of this node runs anywhere, remove it."
+            way_out = (
+                "Use the tree file it was made with; or stop all agents of the tree, and remove all their journals."
+            )
             raise self._error("a journal of this node and tree file", "another file", way_out)
+        if not torn and len(lines) > FIRST and HOLE in lines[-1]:
+            lines.pop()  # its machine died, and the disk had the end of the line before the beginning
+        return self._records(lines[1:])
+
+    def _records(self, lines: Sequence[bytes]) -> list[Record]:
         records: list[Record] = []
-        for number, line in enumerate(lines[1:], start=2):
+        for number, line in enumerate(lines, start=2):
             record = self._record(line)
-            if record is None and number == len(lines) and not torn:
-                break
             if record is None:
-                raise self._error("whole lines", f"damage in line {number}", "Restore it from a copy; do not guess.")
+                raise self._error("whole lines", f"damage in line {number}", RESTORE)
             records.append(record)
+        if not records or not isinstance(records[0], Kept):  # `begin` writes it with the head, or nothing at all
+            raise self._error("what the node owned at its last start", "none of it in line 2", RESTORE)
         return records
 
     def _record(self, line: bytes) -> Record | None:

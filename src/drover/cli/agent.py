@@ -5,20 +5,24 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import json
+import os
 import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from drover.errors import DroverError, shorten, visible
+from drover.errors import DroverError, FaultsError, shorten, visible
 
 if TYPE_CHECKING:
     from drover.agents.agent import Agent, Measure
     from drover.agents.seal import Seal
     from drover.hierarchy.layout import Layout
+    from drover.hierarchy.thresholds import Size
+
+MOST_SAID: Final = 100  # faults of sizes that are told; a file that is wrong anew every time would fill a disk
 
 
 @click.command()
@@ -48,7 +52,10 @@ def agent(tree: str, node: str, journal: str, token: str, sizes: str | None, fen
     from drover.agents.seal import read_token, seal_of  # noqa: PLC0415 - as above
     from drover.hierarchy.layout import read_layout  # noqa: PLC0415 - as above
 
-    layout = read_layout(tree)
+    try:
+        layout = read_layout(tree)
+    except FaultsError as error:  # which names no file, and here are several
+        raise DroverError("\n".join(f"{shorten(tree)}: {fault}" for fault in error.faults)) from error
     number = layout.node(node)
     _refuse_public(layout.addresses[number], node, public)
     seal = seal_of(read_token(token), layout.digest)
@@ -57,7 +64,7 @@ def agent(tree: str, node: str, journal: str, token: str, sizes: str | None, fen
         try:
             running = Agent(layout, number, held, host, _measure(layout, sizes))
             asyncio.run(_run(running, seal))
-        except* DroverError as group:
+        except* (DroverError, BrokenPipeError) as group:
             raise _first(group) from None
         finally:
             host.close()
@@ -81,7 +88,15 @@ async def _run(running: Agent, seal: Seal) -> None:
 
 
 def _tell(line: Mapping[str, object]) -> None:
-    print(json.dumps(line), flush=True)
+    try:
+        print(json.dumps(line), flush=True)
+    except BrokenPipeError:
+        raise  # for `main`, which knows what to do with it
+    except OSError as error:  # a disk that is full, say: whoever runs operators would not learn what to run
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the same again when it is flushed on exit
+        raise DroverError(
+            f"standard output takes nothing ({error.strerror}), but says what is to start and to stop. Make room."
+        ) from error
 
 
 def _refuse_public(address: str, node: str, public: bool) -> None:
@@ -100,32 +115,18 @@ def _refuse_public(address: str, node: str, public: bool) -> None:
 
 def _measure(layout: Layout, path: str | None) -> Measure:
     """Return what reads sizes of operators; a file that cannot be read says so once, and changes nothing."""
-    from drover.network.files.disk import read_text  # noqa: PLC0415 - as above
+    from drover.agents.sizes import read_sizes  # noqa: PLC0415 - other commands need not wait for it
 
     said: set[str] = set()
 
-    def read() -> dict[int, tuple[float, ...]]:
+    def read() -> Mapping[int, Size]:
         if path is None:
             return {}
-        try:
-            found = json.loads(read_text(path))
-            return {
-                layout.operators.index(name): tuple(_amount(sizes, each) for each in layout.resources)
-                for name, sizes in found.items()
-                if name in layout.operators
-            }
-        except (DroverError, ValueError, AttributeError, TypeError) as error:
-            words = f"--sizes is not taken: {visible(str(error))}"
-            if words not in said:
-                said.add(words)
-                print(f"drover: {words}", file=sys.stderr, flush=True)
-            return {}
+        sizes, faults = read_sizes(path, layout)
+        for fault in faults:
+            if fault not in said and len(said) < MOST_SAID:
+                said.add(fault)
+                print(f"drover: {visible(fault)}", file=sys.stderr, flush=True)
+        return sizes
 
     return read
-
-
-def _amount(sizes: Mapping[str, object], resource: str) -> float:
-    value = sizes.get(resource, 0.0)
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < float("inf"):
-        raise ValueError(f"{resource} is {shorten(value)}, but must be a number of at least 0.")
-    return float(value)

@@ -13,14 +13,13 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from drover.errors import DroverError, Fault, ProblemError, nearest, shorten
-from drover.hierarchy.layout import MARKS as NODE_MARKS
-from drover.hierarchy.layout import RESOURCES
+from drover.hierarchy.layout import LEAST, MARKS, MOST, RESOURCES, name_faults
 from drover.hierarchy.thresholds import Size, Thresholds
 from drover.hierarchy.tree import ROOT, Tree
 from drover.network.files import codecs
 from drover.network.files.codecs import MapOf, Plain, Reading, Text, fault_at
 from drover.network.files.document import Fields, Items, Node, Scalar
-from drover.network.files.fields import EMPTY, NONE, Default, Field
+from drover.network.files.fields import EMPTY, NONE, Field
 from drover.network.files.gather import Gatherer
 from drover.network.files.lines import placed
 from drover.network.schema import known
@@ -30,10 +29,6 @@ NODE: Final = (
     Field("memory", codecs.RATIO, "bytes of state that it has room for; all nodes say it, or none", NONE),
     Field("cpu", codecs.RATIO, "busy seconds per second that it has; all nodes say it, or none", NONE),
     Field("sources", codecs.STREAMS, "sources of the network whose rows enter here", EMPTY),
-)
-MARKS: Final = (
-    *NODE_MARKS,
-    Field("least", codecs.RATIO, "share of its giver's capacity that a transfer has at least", Default(0.01)),
 )
 AT: Final = MapOf(
     Text("the name of a node", "east"), "a mapping of units to nodes", "mean: east",
@@ -128,6 +123,12 @@ def cluster_of(given: Cluster | Mapping[str, Any]) -> Cluster:  # Any: as in a f
 def _noded(given: object) -> Node:
     """Return values of Python as they would stand in a file."""
     if isinstance(given, Mapping):
+        named = [str(key) for key in given]
+        for name in named:
+            if named.count(name) > 1:  # as 1 and "1"
+                raise DroverError(
+                    f"cluster has {shorten(name)} twice, but a name is taken as text. Rename one of them."
+                )
         return Fields(tuple((Scalar(str(key), 0), _noded(value)) for key, value in given.items()), 0)
     if isinstance(given, Sequence) and not isinstance(given, str):
         return Items(tuple(map(_noded, given)), 0)
@@ -150,6 +151,7 @@ def _faults(nodes: Given, marks: Mapping[str, float], at: Mapping[str, str]) -> 
     unknown = [name for name, node in nodes.items() if node["parent"] is not None and node["parent"] not in nodes]
     yield from (_no_node(("tree", name, "parent"), nodes[name]["parent"], nodes) for name in unknown)
     yield from (_no_node(("at", unit), node, nodes) for unit, node in at.items() if node not in nodes)
+    yield from name_faults("tree", nodes)
     if not unknown:
         yield from _shape_faults(nodes)
     yield from _capacity_faults(nodes)
@@ -203,10 +205,9 @@ def _capacity_faults(nodes: Given) -> Iterator[Fault]:
             rule = "all nodes say how much they have of the same resources"
             yield Fault(("tree", name, lacking[0]), "missing", rule, f"Add for example {lacking[0]}: 1.")
         for each in counted:
-            if node[each] is not None and not node[each] > 0:
-                yield Fault(
-                    ("tree", name, each), f"{node[each]:g}", "a node has more than nothing", "Write more than 0."
-                )
+            if node[each] is not None and not LEAST <= node[each] <= MOST:
+                rule = f"a node has more than nothing, up to {MOST:g}"
+                yield Fault(("tree", name, each), f"{node[each]:g}", rule, "Write another number.")
 
 
 def _resources(nodes: Given) -> tuple[str, ...]:

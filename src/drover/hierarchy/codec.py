@@ -69,14 +69,18 @@ def _read(kind: Any, value: Json, path: tuple[str, ...]) -> Any:  # Any: a type 
         return _read_class(kind, value, path)
     if get_origin(kind) is tuple:
         return _read_tuple(get_args(kind), value, path)
-    if kind is float and type(value) in {int, float} and math.isfinite(value):
+    if kind is float and ((type(value) is float and math.isfinite(value)) or _is_whole(value)):
         return float(value)
-    if kind is int and type(value) is int and abs(value) <= LARGEST:
+    if kind is int and _is_whole(value):
         return value
     if kind is bool and type(value) is bool:
         return value
     name = kind.__name__ if isinstance(kind, type) else str(kind)
     raise CodecError(f"{'.'.join(path)} is {shorten(value)}, but must be of type {name}. Send it as it was meant.")
+
+
+def _is_whole(value: Json) -> bool:
+    return type(value) is int and abs(value) <= LARGEST
 
 
 def _read_class(kind: type, value: Json, path: tuple[str, ...]) -> object:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from drover.errors import Fault, FileError, ProblemError, nearest
+from drover.errors import Fault, FileError, ProblemError, nearest, shorten
 from drover.hierarchy.memory import Place, Timing
 from drover.hierarchy.queries import Queries, faults
 from drover.hierarchy.thresholds import Size, Thresholds
@@ -29,6 +29,10 @@ from drover.network.schema import known
 
 VERSION: Final = "1"
 RESOURCES: Final = ("memory", "cpu")
+LEAST: Final = 1e-9  # of a resource: of less, any use would be a share beyond all numbers
+MOST: Final = 1e300  # of a resource or a size: ten million of them do not add up to infinity
+LONGEST_NAME: Final = 128
+NAME_RULE: Final = f"a name has 1 to {LONGEST_NAME} characters, all of which can be printed"
 NODES: Final = ListOf(Text("the name of a node", "east"), "a list of nodes")
 OPERATORS: Final = ListOf(Text("the name of an operator", "mean"), "a list of operators")
 
@@ -49,6 +53,7 @@ MARKS: Final = (
     Field("lower", codecs.RATIO, "share of capacity below which a node asks for work", Default(0.4)),
     Field("upper", codecs.RATIO, "share of capacity above which a node offers work", Default(0.6)),
     Field("margin", codecs.RATIO, "what a node that accepts leaves free below that", Default(0.01)),
+    Field("least", codecs.RATIO, "share of its giver's capacity that a transfer has at least", Default(0.01)),
 )
 TIMING: Final = (
     Field("period", codecs.SECONDS, "between two looks at the own level", Default(5.0)),
@@ -167,6 +172,8 @@ class _Reader:
 def _sense(nodes: Mapping[str, Mapping[str, Any]], operators: Mapping[str, Mapping[str, Any]]) -> Iterator[Fault]:
     """Yield names that are not there, addresses that are none, and resources that some have and some have not."""
     counted = _resources(nodes)
+    yield from name_faults("nodes", nodes)
+    yield from name_faults("operators", operators)
     for name, node in nodes.items():
         if node["parent"] is not None and node["parent"] not in nodes:
             yield Fault(
@@ -174,10 +181,17 @@ def _sense(nodes: Mapping[str, Mapping[str, Any]], operators: Mapping[str, Mappi
             )
         if node["address"] and not _is_address(node["address"]):
             yield Fault(("nodes", name, "address"), node["address"], "it must be host:port", "Write 127.0.0.1:7001.")
-        if not counted or any(node[each] is None or node[each] <= 0 for each in counted):
-            rule = "every node has the same resources, and more than nothing of each"
+        if not counted or any(node[each] is None or not LEAST <= node[each] <= MOST for each in counted):
+            rule = f"every node has the same resources, and more than nothing of each, up to {MOST:g}"
             yield Fault(("nodes", name), "lacking one", rule, f"Give {' and '.join(counted or RESOURCES[:1])}.")
     yield from _operator_sense(nodes, operators)
+
+
+def name_faults(section: str, names: Iterable[str]) -> Iterator[Fault]:
+    """Yield names that would not be seen where they are told, or break the line that they are written in."""
+    for name in names:
+        if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+            yield Fault((section, name), shorten(name), NAME_RULE, "Rename it.")
 
 
 def _operator_sense(
@@ -192,8 +206,10 @@ def _operator_sense(
                 yield Fault(
                     ("operators", name, "inputs"), each, "no operator has that name", _known(each, [*operators])
                 )
-        if any(operator[each] < 0 for each in RESOURCES):
-            yield Fault(("operators", name), "below 0", "a size is at least 0", "Correct memory or cpu.")
+        for each in RESOURCES:
+            if not 0 <= operator[each] <= MOST:
+                rule = f"a size is at least 0, and at most {MOST:g}"
+                yield Fault(("operators", name, each), f"{operator[each]:g}", rule, "Correct it.")
 
 
 def _resources(nodes: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
@@ -202,6 +218,10 @@ def _resources(nodes: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
 
 def _is_address(text: str) -> bool:
     host, colon, port = text.rpartition(":")
+    try:
+        host.encode("idna")  # as whoever connects would
+    except UnicodeError:
+        return False
     return bool(host and colon and port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536)
 
 

@@ -27,9 +27,9 @@ class Thresholds:
 
     def __post_init__(self) -> None:
         """Refuse marks that leave nothing between them."""
-        if not 0 <= self.lower < self.upper:
+        if not 0 <= self.lower < self.upper <= 1:
             raise ProblemError(
-                f"lower and upper are {self.lower:g} and {self.upper:g}, but must rise from 0. "
+                f"lower and upper are {self.lower:g} and {self.upper:g}, but must rise from 0 to 1. "
                 "Give shares of capacity, such as 0.4 and 0.6."
             )
         if not 0 <= self.margin < self.upper - self.target:

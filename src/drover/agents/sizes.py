@@ -1,0 +1,56 @@
+"""Sizes of operators in a JSON file that somebody keeps up to date: {operator: {resource: number}}.
+
+Rule 1: what is not understood changes nothing, and is said; all else counts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from drover.errors import DroverError, nearest, shorten
+from drover.hierarchy.layout import MOST, Layout
+from drover.hierarchy.thresholds import Size
+from drover.network.files.disk import read_text
+
+
+def read_sizes(path: str, layout: Layout) -> tuple[Mapping[int, Size], list[str]]:
+    """Return sizes by operator, and what is wrong with the file."""
+    try:
+        found = json.loads(read_text(path))
+    except DroverError as error:
+        return {}, [f"--sizes is not taken: {error}"]
+    except (ValueError, RecursionError) as error:
+        return {}, [f"--sizes is not taken: {shorten(path)} must be JSON ({error}). Write {{operator: {{memory: 3}}}}."]
+    if not isinstance(found, dict):
+        return {}, [f"--sizes is not taken: {shorten(path)} must be an object. Write {{operator: {{memory: 3}}}}."]
+    number = {name: j for j, name in enumerate(layout.operators)}
+    faults: list[str] = []
+    sizes: dict[int, Size] = {}
+    for name, given in found.items():
+        wrong = list(_faults(name, given, layout))
+        if not wrong:
+            sizes[number[name]] = tuple(float(given.get(each, 0.0)) for each in layout.resources)
+        faults += wrong
+    return sizes, faults
+
+
+def _faults(name: str, given: Any, layout: Layout) -> Iterator[str]:  # Any: whatever JSON can say
+    where = f"--sizes is not taken for {shorten(name)}:"
+    if name not in layout.operators:
+        yield f"{where} the tree has no such operator. {nearest(name, layout.operators)}".rstrip()
+        return
+    if not isinstance(given, dict):
+        yield f"{where} it is {shorten(given)}, but must be an object. Write {{{layout.resources[0]}: 3}}."
+        return
+    if not given.keys() & set(layout.resources):
+        yield f"{where} it has no {' or '.join(layout.resources)}, which count in this tree. Add one."
+    for each in layout.resources:
+        if each in given and not _is_amount(given[each]):
+            yield f"{where} {each} is {shorten(given[each])}, but must be a number of at least 0. Correct it."
+
+
+def _is_amount(value: object) -> bool:
+    """Return whether a value is a number that can be added up."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST
