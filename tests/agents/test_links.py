@@ -123,10 +123,10 @@ def test_warnings_are_as_rare_as_callers_are_many(caplog: pytest.LogCaptureFixtu
 
 
 def test_what_is_said_after_a_long_silence_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(links, "FIRST", 0.2)
+    monkeypatch.setattr(links, "FIRST", 1.0)
 
     async def play(made: Ear) -> None:
-        await asyncio.sleep(0.5)  # longer than a caller may be silent
+        await asyncio.sleep(1.5)  # longer than a caller may be silent
         made.talker.send(CLEAR)
         assert await made.heard.get() == CLEAR
         for writer in list(made.listener._callers.values()):  # as if the other side had been started again
@@ -143,8 +143,8 @@ def test_a_line_of_a_neighbour_that_calls_again_takes_the_place_of_the_first() -
         for _ in range(20):
             await made.call(SEAL.close(CLEAR))
             assert await made.heard.get() == CLEAR
-        await asyncio.sleep(0.1)
-        assert len(made.listener._callers) == 1
+        while len(made.listener._callers) > 1:  # or the time of all that is played runs out
+            await asyncio.sleep(0.01)
 
     played(play)
 

@@ -50,6 +50,8 @@ def words(files: Path, node: str = "root", token: str = "token") -> list[str]:
         pytest.param("rot", "token", ("", ""), "Did you mean root?", id="an unknown node"),
         pytest.param("root", "none", ("", ""), "cannot be read", id="no token"),
         pytest.param("root", "token", ("127.0.0.1", "0.0.0.0"), "Say --public", id="an address that others reach"),
+        pytest.param("root", "token", ("address: ", "parent: "), "no node has that name", id="a parent for an address"),
+        pytest.param("root", "token", ('{address: "127.0.0.1:', "{memory: 5} #"), "address is empty", id="no address"),
         pytest.param("root", "token", ("tree: 1", "tree: 7"), "version 1 of tree files", id="another format"),
     ],
 )

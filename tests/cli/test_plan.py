@@ -54,6 +54,15 @@ def test_the_plan_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["headroom", TRAFFIC, "--plan", out]) == 0
 
 
+def test_a_tree_of_nodes_is_passed_over_with_a_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sources = "{east: {read: parquet, path: east}, west: {read: parquet, path: west}}"
+    tree = "{tree: {only: {memory: 1e6, sources: [east, west]}}}"
+    run = tmp_path / "t.run.yaml"
+    run.write_text(f"run: 1\nnetwork: {TRAFFIC}\nsources: {sources}\ncluster: {tree}\n", encoding="utf-8")
+    assert main(["plan", str(run), "--nodes", "2", "--policy", "hash"]) == 0
+    assert "has a cluster, which does not count here" in capsys.readouterr().err
+
+
 def test_rules_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
     rules = ("--pin", "counts=2", "--apart", "busy,small,sizes", "--together", "requests,suspects")
     node_of = answer(capsys, TRAFFIC, "--nodes", "3", *rules)["node_of"]

@@ -218,6 +218,29 @@ def test_modes_on_a_tree() -> None:
     assert [move.unit for move in asked.proposal.moves] == ["a-2"]
 
 
+@pytest.mark.parametrize(
+    ("sizes", "kept"),
+    [
+        pytest.param({"a-1": 50, "a-2": 20, "a-some": 3}, True, id="it is a little fuller"),
+        pytest.param({"a-1": 12, "a-2": 15, "a-some": 45}, True, id="neighbours would agree on something else"),
+        pytest.param({"a-1": 15, "a-2": 55}, False, id="its giver would have too little"),
+        pytest.param({"a-1": 4, "a-2": 30, "a-some": 36, "all": 580}, False, id="its taker would have too much"),
+    ],
+)
+def test_what_waits_keeps_its_name_while_it_can_be_done_and_helps(sizes: dict[str, int], kept: bool) -> None:
+    network = two_sides()
+    tree = on(network)
+    world, propose = World(network, first(tree), hierarchy=tree), control_of("propose")
+    waiting, _ = step(measured(network, FULL), world, propose)
+    assert waiting.waiting is not None
+    assert [move.unit for move in waiting.waiting.moves] == ["a-2"]
+    after, _ = step(replace(waiting, window=measured(network, sizes).window), world, propose)
+    assert after.waiting is not None
+    assert (after.waiting == waiting.waiting) == kept
+    moved = World(network, apply(world.plan, waiting.waiting.moves), hierarchy=tree)
+    assert step(waiting, moved, propose)[0].waiting is None, "it has been applied"
+
+
 def test_nobody_moves_where_nothing_fits() -> None:
     network = two_sides()
     tree = on(network)

@@ -117,6 +117,13 @@ def test_faults_of_a_tree_file_name_the_way_out(old: str, new: str, words: str) 
         parse_layout(TREE.replace(old, new, 1))
 
 
+@pytest.mark.parametrize("text", ["", "f" * 64, "- 1", "\0", "a: {"])
+def test_what_is_no_tree_file_at_all_is_refused(text: str) -> None:
+    with pytest.raises(FileError) as refused:
+        parse_layout(text)
+    assert "network" not in str(refused.value)
+
+
 def test_an_unknown_node_says_the_nearest() -> None:
     with pytest.raises(FileError, match="Did you mean east"):
         parse_layout(TREE).node("eest")

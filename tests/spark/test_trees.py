@@ -116,6 +116,8 @@ def test_moves_by_hand_go_where_inputs_pass_and_nowhere_else(worlds: Worlds) -> 
         handle.move("a-4", EAST)
     with pytest.raises(DroverError, match=r"a-some cannot go to node 0 .*it can be on node 1 \(west\)"):
         handle.move("a-some", CITY)
+    with pytest.raises(DroverError, match=r"a-4 cannot go to node 7: the tree has nodes 0 to 2.* on node 1 \(west\)"):
+        handle.move("a-4", 7)
     with pytest.raises(DroverError, match="the tree has 3"):
         handle.scale(4)
     with pytest.raises(DroverError, match="cannot be emptied"):

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from drover.errors import DroverError, nearest, shorten
+from drover.errors import FaultsError, nearest, shorten
 from drover.hierarchy.layout import MOST, Layout
 from drover.hierarchy.thresholds import Size
 from drover.network.files.disk import read_text
@@ -19,8 +19,8 @@ def read_sizes(path: str, layout: Layout) -> tuple[Mapping[int, Size], list[str]
     """Return sizes by operator, and what is wrong with the file."""
     try:
         found = json.loads(read_text(path))
-    except DroverError as error:
-        return {}, [f"--sizes is not taken: {error}"]
+    except FaultsError as error:
+        return {}, [f"--sizes is not taken: {shorten(path)}: {fault.text}" for fault in error.faults]
     except (ValueError, RecursionError) as error:
         return {}, [f"--sizes is not taken: {shorten(path)} must be JSON ({error}). Write {{operator: {{memory: 3}}}}."]
     if not isinstance(found, dict):
@@ -45,10 +45,10 @@ def _faults(name: str, given: Any, layout: Layout) -> Iterator[str]:  # Any: wha
         yield f"{where} it is {shorten(given)}, but must be an object. Write {{{layout.resources[0]}: 3}}."
         return
     if not given.keys() & set(layout.resources):
-        yield f"{where} it has no {' or '.join(layout.resources)}, which count in this tree. Add one."
+        yield f"{where} it has no {' or '.join(layout.resources)}, but must. Add {layout.resources[0]}: 3."
     for each in layout.resources:
         if each in given and not _is_amount(given[each]):
-            yield f"{where} {each} is {shorten(given[each])}, but must be a number of at least 0. Correct it."
+            yield f"{where} {each} is {shorten(given[each])}, but must be a number from 0 to {MOST:g}. Correct it."
 
 
 def _is_amount(value: object) -> bool:

@@ -46,7 +46,7 @@ def agent(tree: str, node: str, journal: str, token: str, sizes: str | None, fen
 
     Ctrl-C stops it; started again with the same journal, it goes on. docs/hierarchy.md has the fields of TREE.
     """  # noqa: D301 - click wants the character itself
-    from drover.agents.agent import Agent  # noqa: PLC0415 - other commands need not wait for it
+    from drover.agents.agent import Agent, address_of  # noqa: PLC0415 - other commands need not wait for it
     from drover.agents.host import Host  # noqa: PLC0415 - as above
     from drover.agents.journal import Journal  # noqa: PLC0415 - as above
     from drover.agents.seal import read_token, seal_of  # noqa: PLC0415 - as above
@@ -57,6 +57,7 @@ def agent(tree: str, node: str, journal: str, token: str, sizes: str | None, fen
     except FaultsError as error:  # which names no file, and here are several
         raise DroverError("\n".join(f"{shorten(tree)}: {fault}" for fault in error.faults)) from error
     number = layout.node(node)
+    address_of(layout.addresses[number], node)  # or it has none
     _refuse_public(layout.addresses[number], node, public)
     seal = seal_of(read_token(token), layout.digest)
     with Journal(Path(journal), node, layout.digest) as held:

@@ -36,13 +36,26 @@ def climb(state: State, world: World, settings: Control, tree: Hierarchy) -> Out
     waiting, free = state.waiting, replace(state, waiting=None)
     if proposal is None:
         return tell(free, world, view, Kind.STEADY, f"nothing is handed over; {_full(view, world, tree)}")
-    if (
-        waiting is not None
-        and settings.mode is Mode.PROPOSE
-        and (waiting.base, waiting.moves) == (proposal.base, proposal.moves)
-    ):
+    if waiting is not None and settings.mode is Mode.PROPOSE and _holds(waiting, world, view, tree):
         return tell(state, world, view, Kind.PROPOSED, f"{waiting.id} waits to be applied", waiting)
     return release(free, world, settings, view, proposal, ())
+
+
+def _holds(waiting: Proposal, world: World, view: View, tree: Hierarchy) -> bool:
+    """Return whether what waits can still be done and still helps, with sizes as they are now.
+
+    Neighbours would agree on something else in almost every period, since sizes change; but one that is replaced every
+    few seconds could never be applied under the name that was shown.
+    """
+    if waiting.base != world.plan.number:
+        return False
+    node_of, marks = world.plan.node_of, tree.cluster.thresholds
+    wanted = {**node_of, **{move.unit: move.target for move in waiting.moves}}
+    before, after = (tree.levels(each, view.sizes) for each in (node_of, wanted))
+    givers, takers = {node_of[move.unit] for move in waiting.moves}, {move.target for move in waiting.moves}
+    helps = any(before[i] > marks.upper for i in givers) or any(before[i] < marks.lower for i in takers)
+    fits = all(after[i] <= marks.upper for i in takers) and all(after[i] >= marks.lower for i in givers)
+    return helps and fits
 
 
 def _agreed(state: State, world: World, view: View, tree: Hierarchy) -> Proposal | None:

@@ -81,11 +81,12 @@ def _on_a_tree(unit: str, view: View, world: World, tree: Hierarchy) -> str:
     )
     levels, node = tree.levels(node_of, view.sizes), node_of[unit]
     others = [i for i in tree.nodes_for(unit, node_of) if i != node]
-    could = ", ".join(f"{cluster.called(i)}, at {levels[i]:.0%}" for i in others) or "nowhere else"
+    could = ", ".join(f"{cluster.called(i)}, at {levels[i]:.0%}" for i in others)
+    where = f"could also be on {could}" if others else "can be nowhere else"
     return (
         f"{unit} is on {cluster.called(node)} and takes {size[node]:.1%} of its {' or '.join(cluster.resources)}; the "
         f"node is at {levels[node]:.0%}, and its marks are {cluster.thresholds.lower:.0%} and "
-        f"{cluster.thresholds.upper:.0%}. With all else where it is, the unit could also be on {could}."
+        f"{cluster.thresholds.upper:.0%}. With all else where it is, the unit {where}."
     )
 
 

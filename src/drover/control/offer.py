@@ -108,9 +108,9 @@ def carried_out(plan: Plan, proposal: Proposal) -> bool:
 
 def demand_move(unit: str, node: int, world: World) -> None:
     """Refuse to move a unit that is not there, or to where it cannot be."""
-    world.plan.move(unit, node)
-    if world.hierarchy is not None:
+    if world.hierarchy is not None and unit in world.plan.node_of:
         world.hierarchy.demand_move(unit, node, world.plan.node_of)
+    world.plan.move(unit, node)
     if node in world.closed:
         raise DroverError(f"node {node} is lost or is being emptied, so {unit} cannot go there. Choose another node.")
 

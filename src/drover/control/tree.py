@@ -75,11 +75,13 @@ class Hierarchy:
 
     def demand_move(self, unit: str, node: int, node_of: Mapping[str, int]) -> None:
         """Refuse to move a unit where it, or who reads it, would not have its inputs, and say where it can be."""
-        for _, reason in self.objections({**node_of, unit: node}):
+        n = len(self.cluster.nodes)
+        there = self.cluster.called(node) if 0 <= node < n else f"node {node}"
+        reasons = (reason for _, reason in self.objections({**node_of, unit: node}))
+        for reason in reasons if 0 <= node < n else (f"the tree has nodes 0 to {n - 1}",):
             here = [self.cluster.called(i) for i in self.nodes_for(unit, node_of)]
             raise DroverError(
-                f"{unit} cannot go to {self.cluster.called(node)}: {reason}. With all else where it is, it can be on "
-                f"{known(here)}."
+                f"{unit} cannot go to {there}: {reason}. With all else where it is, it can be on {known(here)}."
             )
 
     def nodes_for(self, unit: str, node_of: Mapping[str, int]) -> list[int]:

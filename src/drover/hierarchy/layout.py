@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from drover.errors import Fault, FileError, ProblemError, nearest, shorten
@@ -116,8 +116,11 @@ def parse_layout(text: str) -> Layout:
     """Return what a YAML text says."""
     document = read_document(text)
     root = document.root
-    if root is None:
-        raise FileError(by_line(document.faults))
+    if root is None:  # the words are about network files, which most files are
+        rules = [fault.rule.replace("a network file", "a tree file") for fault in document.faults]
+        ways_out = [fault.way_out.replace("drover: 1", f"tree: {VERSION}") for fault in document.faults]
+        given = zip(document.faults, rules, ways_out, strict=True)
+        raise FileError(by_line([replace(fault, rule=rule, way_out=way_out) for fault, rule, way_out in given]))
     return _Reader(document, root).layout()
 
 
