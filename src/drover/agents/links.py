@@ -21,9 +21,7 @@ Caller: TypeAlias = "asyncio.Task[None] | None"  # who reads what a connection b
 WAITING: Final = 1000  # messages to a neighbour that does not take them; of more the oldest are lost
 AGAIN: Final = 0.1  # seconds until a broken connection is made again
 FIRST: Final = 10.0  # seconds in which a connection must be made, and in which its first line must come
-STRANGERS: Final = (
-    64  # connections at a time that have not brought a line yet; each may have up to two long ones waiting
-)
+STRANGERS: Final = 64  # connections at a time that have not brought a line yet; each may hold two long ones in memory
 TURNS: Final = 5  # of the loop, after which a caller that was being taken when the door closed is among the others
 QUIET: Final = 10.0  # seconds between two warnings about callers
 log = logging.getLogger(__name__)
