@@ -13,7 +13,9 @@ from numpy.random import default_rng
 from drover.herding import twins
 from drover.herding.bulk.assign import BULK, assign_in_bulk, play_in_bulk, takes
 from drover.herding.generate import Workload, churn, generate
-from drover.herding.greedy.assign import Ties, assign_greedily
+from drover.herding.greedy import kernels
+from drover.herding.greedy.assign import Ties, assign_greedily, fit_levels, types_of
+from drover.herding.greedy.levels import kernels as levels
 from drover.herding.online.play import ONLINE, draws_for, play, rules_of, store_of
 from drover.herding.online.state import empty_state
 from drover.herding.problem import Problem
@@ -90,3 +92,34 @@ def test_bulk_takes_only_what_it_can() -> None:
 def test_greedy_equals_its_twin(whole: bool, problem: Problem, ties: Ties) -> None:
     found = assign_greedily(problem, whole=whole, ties=ties)
     assert found.tolist() == twins.assign_greedily(problem, whole=whole, ties=ties).tolist()
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@given(problem=herds(max_queries=25), rate=st.sampled_from([0.5, 1.0, 3.0]), ties=st.sampled_from(["many", "rare"]))
+@settings(max_examples=60)
+def test_greedy_equals_its_twin_if_all_rates_are_one(whole: bool, problem: Problem, rate: float, ties: Ties) -> None:
+    even = replace(problem, rate=np.full(problem.m, rate))
+    found = assign_greedily(even, whole=whole, ties=ties)
+    assert found.tolist() == twins.assign_greedily(even, whole=whole, ties=ties).tolist()
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@given(seed=SEEDS, sources=st.integers(1, 5), servers=st.integers(1, 30), skew=st.sampled_from([1.2, 2.0, 3.0]))
+@settings(max_examples=25)
+def test_levels_and_heaps_decide_alike(whole: bool, seed: int, sources: int, servers: int, skew: float) -> None:
+    workload = Workload(queries=700, servers=servers, sources=sources, skew=skew)
+    problem = generate(workload, default_rng(seed))
+    types = types_of(problem, "rare")
+    assert fit_levels(types, problem.k)
+    found = [np.full(problem.n, -1) for _ in range(2)]
+    for engine, server in zip((levels, kernels), found, strict=True):
+        engine.assign(types, problem.limits(), problem.capacity, whole, server)
+    assert found[0].tolist() == found[1].tolist()
+
+
+def test_levels_are_for_one_rate_and_for_what_fits_into_memory() -> None:
+    problem = generate(Workload(queries=200, servers=4), default_rng(1))
+    assert fit_levels(types_of(problem, "many"), 4)
+    assert not fit_levels(types_of(problem, "many"), 10**9)
+    assert not fit_levels(types_of(replace(problem, rate=np.zeros(problem.m)), "many"), 4)
+    assert not fit_levels(types_of(replace(problem, rate=np.arange(1.0, problem.m + 1)), "many"), 4)

@@ -15,9 +15,8 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from drover.errors import ProblemError
-from drover.herding.online.kernels import LEAST_TYPES
 from drover.herding.online.play import Moment, draws_for, number_of, observe, play, settled
-from drover.herding.online.state import ARRIVED, LIVE, TURN, Rules, State, empty_state, with_server
+from drover.herding.online.state import ARRIVED, LEAST_TYPES, LIVE, TURN, Rules, State, empty_state, with_server
 from drover.herding.problem import RATE_GRAIN, Problem, round_to
 from drover.herding.refine.search import refine
 from drover.herding.roster import Roster, no_queries

@@ -46,7 +46,7 @@ WORDS: Final[Mapping[str, str]] = {
     "ic": "the pair of type and server that adds least traffic, the larger type first",
     "mms": "the pair after which the server has least traffic, the larger type first",
     "mms-rare": "as mms, the type with the rarest sources first",
-    "polished": "as mms-rare, then half a million small moves and swaps: a second for 100,000 queries",
+    "polished": "as mms-rare, then a million small moves and swaps: half a second for 100,000 queries",
     "single-source": "for queries with one source: at most twice the least traffic",
     "annealed": "greedily, then many small moves and swaps: the best there is here",
     "partition": "by the hypergraph partitioner Mt-KaHyPar, an extra",

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.random import Generator
 
 from drover.errors import ProblemError
-from drover.herding.online.kernels import WISH
 from drover.herding.online.play import play, store_of
-from drover.herding.online.state import Rules, empty_state
+from drover.herding.online.state import WISH, Rules, empty_state
 from drover.herding.policy import assign
 from drover.herding.problem import Problem
 from drover.load.arrays import Floats, Ints

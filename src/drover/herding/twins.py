@@ -14,7 +14,7 @@ import numpy as np
 from drover.herding.problem import ROUNDING, Problem
 from drover.load.arrays import Floats, Ints
 
-STAYING, PENALTY = 0.75, 0.3
+STAYING, PENALTY, WEALTH = 0.75, 0.3, 0.5
 
 
 @dataclass
@@ -102,7 +102,10 @@ class Plain:
             return -1
         best = [j for j in is_open if gain[j] == max(gain.values())]
         near = {j: self.nearness(sources, policy, density, j) for j in best}
-        return min(best, key=lambda j: (-near[j], relative[j], j))
+        copies = max(gain.values()) < sum(self.rate[s] for s in sources)
+        hopes = copies and self.staying and policy not in {"least-cost", "rare-first"}
+        hope = {j: self.promise(density, j) if hopes else 0.0 for j in best}
+        return min(best, key=lambda j: (-near[j], -hope[j], relative[j], j))
 
     def nearness(self, sources: tuple[int, ...], policy: str, density: float, j: int) -> float:
         """Return by how much server j is preferred among those that cost as little."""
@@ -112,18 +115,32 @@ class Plain:
             whole += self.rate[s]
             if count and self.rate[s] > 0:
                 gain += self.rate[s]
-                rare += scarcity
+                holders = sum(self.count(s, i) > 0 for i in range(len(self.capacity)))
+                rare += scarcity * (1.0 if policy == "rare-first" else float(np.sqrt(holders)))
                 gathered += scarcity * count
         if policy == "least-cost":
             return 0.0
         if policy == "rare-first":
             return rare
-        if len(self.queries) >= STAYING * self.arrived and gain < whole:
-            return rare
+        if self.staying:
+            return rare if gain < whole else 0.0
         fair = density * self.capacity[j]
         room = self.limit(fair) - fair
         rate = whole / len(sources)
         return gathered - PENALTY * rate * (self.load(j) - fair) / room if room > 0 else gathered
+
+    @property
+    def staying(self) -> bool:
+        """Whether most of the queries that came are still here."""
+        return len(self.queries) >= STAYING * self.arrived
+
+    def promise(self, density: float, j: int) -> float:
+        """Return what server j promises for later to a query that has to be copied something."""
+        traffic = sum(self.traffic(i) for i in range(len(self.capacity)))
+        fair, share = density * self.capacity[j], traffic * self.capacity[j] / sum(self.capacity)
+        room = self.limit(fair) - fair
+        wealth = WEALTH * self.traffic(j) / share if share > 0 else 0.0
+        return wealth - (self.load(j) - fair) / room if room > 0 else wealth
 
 
 def spread(number: int) -> int:

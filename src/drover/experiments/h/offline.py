@@ -86,7 +86,7 @@ EXPERIMENTS: Final = (
                 "They are up to four times better than OffRand.",
                 lambda rows: up_to(of(rows, "skew"), ("ic", "mms"), "random-types", "skew", 3.5),
                 "OffRand assigns whole types, and with this reading of the workload it is not four "
-                "times as bad as the best,"
+                "times as bad as the best, "
                 "on average over seeds, at any skew.",
             ),
             Claim(

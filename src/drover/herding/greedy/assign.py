@@ -5,38 +5,49 @@ Rule 1: ties decide much (see docs/herding.md), so their order is written down: 
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
 
 from drover.herding.greedy import kernels
 from drover.herding.greedy.kernels import Types
+from drover.herding.greedy.levels import kernels as levels
 from drover.herding.problem import Problem
 from drover.load.arrays import Floats, Ints
 
+MOST: Final = 4_000_000_000  # bits for levels: beyond, heaps are used, which take less and are slower
 Ties: TypeAlias = Literal["many", "rare"]  # the type with most load first, or with the rarest sources
 
 
 def types_of(problem: Problem, ties: Ties) -> Types:
-    """Return the types of a problem."""
+    """Return the types of a problem, numbered in the order in which they go if they cost the same."""
     kind = problem.types()
-    query = np.lexsort((np.arange(problem.n), problem.weight, kind))
-    first = np.searchsorted(kind[query], np.arange(int(kind.max()) + 2))
-    sizes = np.diff(problem.start)[query[first[:-1]]]
-    start = np.concatenate([[0], np.cumsum(sizes)])
-    within = np.arange(start[-1]) - np.repeat(start[:-1], sizes)
-    source = problem.source[np.repeat(problem.start[query[first[:-1]]], sizes) + within]
+    some = np.unique(kind, return_index=True)[1]  # a query of each type
+    sizes = np.diff(problem.start)[some]
+    start, source = gather(problem.start[:-1][some], sizes, problem.source)
     rank = ranks(problem, kind, start, source, ties)
+    by_rank = np.argsort(rank, kind="stable")
+    number = np.empty_like(by_rank)
+    number[by_rank] = np.arange(len(by_rank))
+    start, source = gather(start[:-1][by_rank], sizes[by_rank], source)
+    query = np.lexsort((problem.weight, number[kind]))
+    first = np.searchsorted(number[kind][query], np.arange(len(rank) + 1))
     whole = np.add.reduceat(problem.rate[source], start[:-1])
-    order = np.lexsort((np.arange(len(rank)), rank, whole))
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    of = np.repeat(np.arange(len(rank)), sizes)  # the type of each entry of `source`
-    member = np.lexsort((place[of], source))
+    order = np.argsort(whole, kind="stable")
+    of = np.repeat(np.arange(len(rank)), sizes[by_rank])  # the type of each entry of `source`
+    by_whole = np.empty_like(order)
+    by_whole[order] = np.arange(len(order))
+    member = np.lexsort((by_whole[of], source))
     member_start = np.searchsorted(source[member], np.arange(problem.m + 1))
-    parts = (start, source, first, query, problem.weight, whole, order, rank, problem.rate)
+    parts = (start, source, first, query, problem.weight, whole, order, rank[by_rank], problem.rate)
     return Types(*parts, member_start, of[member], source[member])
+
+
+def gather(begin: Ints, sizes: Ints, values: Ints) -> tuple[Ints, Ints]:
+    """Return pieces of an array one after the other, and where each begins, with the end of the last, (T + 1,)."""
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    return start, values[np.repeat(begin - start[:-1], sizes) + np.arange(start[-1])]
 
 
 def ranks(problem: Problem, kind: Ints, start: Ints, source: Ints, ties: Ties) -> Ints:
@@ -48,12 +59,20 @@ def ranks(problem: Problem, kind: Ints, start: Ints, source: Ints, ties: Ties) -
     return np.unique(value, return_inverse=True)[1]
 
 
+def fit_levels(types: Types, k: int) -> bool:
+    """Return whether all sources have one rate, and the levels of so many servers take bearable memory."""
+    rates, deepest = types.rate[types.source], int(np.diff(types.start).max())
+    one_rate = bool(rates[0] > 0 and (rates == rates[0]).all())
+    return one_rate and k * (deepest + 1) * len(types.rank) <= MOST
+
+
 def assign_greedily(problem: Problem, *, whole: bool, ties: Ties) -> Ints:
     """Return the server of each query, (n,), by the pair of type and server that costs least, again and again."""
     server = np.full(problem.n, -1)
     if problem.n:
-        types, limits = types_of(problem, ties), problem.limits()
-        kernels.assign(types, limits, problem.capacity, whole, server)
+        types = types_of(problem, ties)
+        assign = levels.assign if fit_levels(types, problem.k) else kernels.assign
+        assign(types, problem.limits(), problem.capacity, whole, server)
     return server
 
 

@@ -16,6 +16,7 @@ from drover.herding.sets.kernels import compiled, part
 from drover.load.arrays import Flags, Floats, Ints
 
 NOBODY = -1
+UNKNOWN, NEVER = -np.inf, np.inf  # costs
 
 
 class Types(NamedTuple):
@@ -27,8 +28,8 @@ class Types(NamedTuple):
     query: Ints
     weight: Floats  # (n,) of a query
     whole: Floats  # (T,) rate of all sources of type t
-    order: Ints  # (T,) types by whole rate, then by rank, then by number
-    rank: Ints  # (T,) which of two types that cost the same goes first: the lower
+    order: Ints  # (T,) types by whole rate, then by number
+    rank: Ints  # (T,) which of two types that cost the same goes first: the lower; never falls
     rate: Floats  # (m,)
     member_start: Ints  # (m + 1,) the types with source s are member[member_start[s] : member_start[s + 1]]
     member: Ints  # in that order, too
@@ -163,16 +164,17 @@ def fill(types: Types, done: Ints, least: Floats, room: float, t: int, j: int, s
 
 
 @part
-def goes_first(rank: Ints, cost: Floats, load: Floats, capacity: Floats, best: Ints, j: int, i: int) -> bool:
-    """Return whether the best pair of server j goes before that of server i."""
-    if cost[j] != cost[i]:
-        return bool(cost[j] < cost[i])
-    if rank[best[j]] != rank[best[i]]:
-        return bool(rank[best[j]] < rank[best[i]])
-    one, two = load[j] / capacity[j], load[i] / capacity[i]
-    if one != two:
-        return bool(one < two)
-    return bool(best[j] < best[i] or (best[j] == best[i] and j < i))
+def goes_first(cost: Floats, rank: Ints, density: Floats, best: Ints, i: int, j: int) -> bool:
+    """Return whether the best pair of server i goes before that of server j, which is a lower one, or -1."""
+    if j == NOBODY:
+        return bool(best[i] != NOBODY)
+    if cost[i] != cost[j]:
+        return bool(cost[i] < cost[j])
+    if rank[i] != rank[j]:
+        return bool(rank[i] < rank[j])
+    if density[i] != density[j]:
+        return bool(density[i] < density[j])
+    return bool(best[i] < best[j])
 
 
 @compiled
@@ -211,29 +213,31 @@ def assign(types: Types, limits: Floats, capacity: Floats, whole: bool, server: 
     heaps = [Heap(np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)) for _ in range(k)]
     done, room = types.first[:-1].copy(), limits.copy()
     least = types.weight[types.query[done]]  # (T,) the lightest query left, endless if none is
-    size, place, best = np.zeros(k, np.int64), np.zeros(k, np.int64), np.zeros(k, np.int64)
-    load, traffic, cost = np.zeros(k), np.zeros(k), np.full(k, -np.inf)
-    rank = types.rank
+    size, place = np.zeros(k, np.int64), np.zeros(k, np.int64)
+    density, traffic = np.zeros(k), np.zeros(k)
+    cost, rank, best = np.full(k, UNKNOWN), np.zeros(k, np.int64), np.zeros(k, np.int64)  # of the best type
     while True:
         j = NOBODY
         for i in range(k):
             # What was best for a server is at least as good as what is now: so only who would win has to look again.
-            if best[i] == NOBODY or not (j == NOBODY or goes_first(rank, cost, load, capacity, best, i, j)):
+            if not goes_first(cost, rank, density, best, i, j):
                 continue
-            if cost[i] == -np.inf or least[best[i]] > room[i]:
+            if cost[i] == UNKNOWN or least[best[i]] > room[i]:
                 best[i] = refresh(types, heaps[i], size, place, least, holds[i], room[i], i)
                 if best[i] == NOBODY:
+                    cost[i] = NEVER
                     continue
+                rank[i] = types.rank[best[i]]
                 cost[i] = added(types.start, types.source, types.rate, holds[i], best[i])
                 cost[i] += traffic[i] if whole else 0.0
-            if j == NOBODY or goes_first(rank, cost, load, capacity, best, i, j):
-                j = i
+                if not goes_first(cost, rank, density, best, i, j):
+                    continue
+            j = i
         if j == NOBODY:
             return
         t = best[j]
-        taken = fill(types, done, least, room[j], t, j, server)
-        load[j] += taken
-        room[j] -= taken
+        room[j] -= fill(types, done, least, room[j], t, j, server)
+        density[j] = (limits[j] - room[j]) / capacity[j]  # exact: all of them are multiples of a grain
         for s in types.source[types.start[t] : types.start[t + 1]]:
             if not holds[j, s]:
                 holds[j, s] = True
@@ -241,4 +245,4 @@ def assign(types: Types, limits: Floats, capacity: Floats, whole: bool, server: 
                 need = size[j] + types.member_start[s + 1] - types.member_start[s] + 1
                 heaps[j] = grown(heaps[j], size[j], need)
                 size[j] = spread(types, heaps[j], size[j], least, holds[j], room[j], s)
-        cost[j] = -np.inf  # unknown: it may have become better
+        cost[j] = UNKNOWN  # it may have become better

@@ -12,49 +12,33 @@ from drover.herding.online.lists.kernels import enter, has_room, strike
 from drover.herding.online.state import (
     ARRIVED,
     CAPACITY,
+    GATHER,
+    HASH,
     KINDS,
+    LEAST_COST,
+    LEAST_SOURCE,
+    LEAST_TYPES,
     LIVE,
     LOAD,
+    RANDOM,
+    RARE_FIRST,
     SERVERS,
+    TRAFFIC,
     TURN,
+    WISH,
     Rules,
     State,
     Store,
 )
+from drover.herding.online.ties.kernels import is_open, is_staying, lighter, nearness, promise
 from drover.herding.sets.kernels import SPREAD, compiled, count_down, count_of, count_up, part, replay
 from drover.load.arrays import Flags, Floats, Ints
-
-ROUNDING = 1e-12
-LEAST_COST, RARE_FIRST, GATHER, LEAST_SOURCE, LEAST_TYPES, RANDOM, IN_TURN, HASH, WISH = range(9)
-STAYING = 0.75  # of all that arrived are still here: below that, gathering counts on departures
-PENALTY = 0.3  # of a server filled to its limit, against a source of mean rate all of whose queries are there
-
-
-@part
-def limit_of(rules: Rules, fair: float) -> float:
-    """Return the load that a server may have whose fair share is that, eq. (4) [Zong15]."""
-    return max(fair + rules.allowance, (1 + rules.slack) * fair) * (1 + ROUNDING)
 
 
 @part
 def density_with(totals: Floats, weight: float) -> float:
     """Return the load per capacity once a query of that weight is here."""
     return float((totals[LOAD] + weight) / totals[CAPACITY])
-
-
-@part
-def is_open(rules: Rules, load: Floats, capacity: Floats, weight: float, density: float, j: int) -> bool:
-    """Return whether server j may take a query of that weight."""
-    return bool(capacity[j] > 0 and load[j] + weight <= limit_of(rules, density * capacity[j]))
-
-
-@part
-def lighter(load: Floats, capacity: Floats, j: int, best: int) -> bool:
-    """Return whether server j is before `best`, which may be -1: less relative load, or the lower number."""
-    if best < 0:
-        return True
-    one, other = load[j] / capacity[j], load[best] / capacity[best]
-    return one < other or (one == other and j < best)
 
 
 @compiled
@@ -72,11 +56,12 @@ def lightest(state: State, rules: Rules, weight: float) -> int:
 
 
 @compiled
-def collect(state: State, sources: Ints, work: Floats, near: Ints, closely: bool) -> int:
+def collect(state: State, sources: Ints, work: Floats, near: Ints, policy: int) -> int:
     """Add up what the servers that share a source have of them; return how many these are, listed in `near`.
 
-    The rows of `work`, (3, K), are the rate of the sources that a server holds, which must be 0 everywhere before; the
-    same over their degree; and the same times its part of the queries. The last two are for who looks `closely`.
+    The rows of `work`, (3, K), are the rate of the sources that a server holds, which must be 0 everywhere before; how
+    rare these are; and the rate over the degree times its part of the queries. LeastCost needs the first.
+    A source is rare that has few queries; to who gathers, few for each server that holds it.
     """
     gain, rare, gathered, member, tally = work[0], work[1], work[2], state.member, state.tally
     count = 0
@@ -91,39 +76,19 @@ def collect(state: State, sources: Ints, work: Floats, near: Ints, closely: bool
                 count += 1
                 rare[j], gathered[j] = 0.0, 0.0
             gain[j] += rate
-        if closely:
+        if policy != LEAST_COST:
             scarcity = rate / state.degree[s]
+            spread = 1.0 if policy == RARE_FIRST else np.sqrt(state.size[s])
             for c in range(first, last):
-                rare[member[c]] += scarcity
+                rare[member[c]] += scarcity * spread
                 gathered[member[c]] += scarcity * tally[c]
     return count
-
-
-@part
-def nearness(
-    rules: Rules, staying: bool, load: float, fair: float, rare: float, gathered: float, held: bool, rate: float
-) -> float:
-    """Return by how much a server is preferred among those that cost as little.
-
-    Rare first: a source with few queries should not be copied, so its server is taken; the popular one will be
-    everywhere anyway. Gathering: a copy with few queries should die out, so the server that has the larger part of a
-    source's queries is taken, unless it is full: where every source is on every server, load is all that matters. While
-    queries stay, no copy dies out, and gathering is left to those for whom nothing has to be copied.
-    """
-    if rules.policy == LEAST_COST:
-        return 0.0
-    if rules.policy == RARE_FIRST:
-        return rare
-    if staying and not held:
-        return rare
-    room = limit_of(rules, fair) - fair
-    return gathered - PENALTY * rate * (load - fair) / room if room > 0 else gathered
 
 
 @compiled
 def least_cost(state: State, rules: Rules, sources: Ints, weight: float, work: Floats, near: Ints) -> int:
     """Return the open server that has most of the sources already; row 0 of `work`, (3, K), is 0 and stays so."""
-    count = collect(state, sources, work, near, rules.policy != LEAST_COST)
+    count = collect(state, sources, work, near, rules.policy)
     load, capacity, gain, density = state.load, state.capacity, work[0], density_with(state.totals, weight)
     most, everything = 0.0, 0.0
     for c in range(count):
@@ -132,17 +97,20 @@ def least_cost(state: State, rules: Rules, sources: Ints, weight: float, work: F
             most = gain[j]
     for s in sources:
         everything += state.rate[s]
-    staying = state.totals[LIVE] >= STAYING * state.totals[ARRIVED]
-    best, nearest = -1, 0.0
+    staying = is_staying(state.totals)
+    held, rate = most == everything, everything / len(sources)
+    hoping = staying and not held and rules.policy not in (LEAST_COST, RARE_FIRST)
+    best, nearest, hope = -1, 0.0, 0.0
     for c in range(count):
         j = near[c]
         found, gain[j] = gain[j], 0.0
         if found == most and is_open(rules, load, capacity, weight, density, j):
-            fair, held = density * capacity[j], most == everything
-            rate = everything / len(sources)
-            closeness = nearness(rules, staying, load[j], fair, work[1, j], work[2, j], held, rate)
-            if best < 0 or closeness > nearest or (closeness == nearest and lighter(load, capacity, j, best)):
-                best, nearest = j, closeness
+            close = nearness(rules, staying, load[j], density * capacity[j], work[1, j], work[2, j], held, rate)
+            hopes = promise(rules, state.totals, load[j], capacity[j], state.traffic[j], density) if hoping else 0.0
+            same = close == nearest and hopes == hope
+            ahead = close > nearest or (close == nearest and hopes > hope)
+            if best < 0 or ahead or (same and lighter(load, capacity, j, best)):
+                best, nearest, hope = j, close, hopes
     return best if best >= 0 else lightest(state, rules, weight)
 
 
@@ -151,7 +119,7 @@ def least_after(state: State, rules: Rules, sources: Ints, weight: float, kind: 
     """Return the open server that has the least traffic, or the fewest types, with the query."""
     load, capacity, density = state.load, state.capacity, density_with(state.totals, weight)
     gain, best, least, everything = work[0], -1, 0.0, 0.0
-    count = collect(state, sources, work, near, False)
+    count = collect(state, sources, work, near, LEAST_COST)
     for s in sources:
         everything += state.rate[s]
     for j in range(len(load)):
@@ -228,6 +196,7 @@ def host(state: State, sources: Ints, weight: float, kind: int, j: int) -> None:
         state.degree[s] += 1
         if enter(state, s, j) == 1:
             state.traffic[j] += state.rate[s]
+            state.totals[TRAFFIC] += state.rate[s]
     if kind >= 0 and count_up(state.kind_keys, state.kind_counts, kind * SERVERS + j) == 1:
         state.kinds[j] += 1
         state.totals[KINDS] += 1
@@ -244,6 +213,7 @@ def release(state: State, sources: Ints, weight: float, kind: int, j: int) -> No
         state.degree[s] -= 1
         if strike(state, s, j) == 0:
             state.traffic[j] -= state.rate[s]
+            state.totals[TRAFFIC] -= state.rate[s]
     if kind >= 0 and count_down(state.kind_keys, state.kind_counts, kind * SERVERS + j) == 0:
         state.kinds[j] -= 1
         state.totals[KINDS] -= 1

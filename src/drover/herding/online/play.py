@@ -17,11 +17,21 @@ from drover.errors import ProblemError, nearest
 from drover.herding.bulk.assign import assign_in_bulk, takes
 from drover.herding.generate import Events
 from drover.herding.online import kernels
-from drover.herding.online.state import LIVE, Rules, State, Store, empty_state, with_kinds, with_pool
+from drover.herding.online.state import (
+    LEAST_TYPES,
+    LIVE,
+    RANDOM,
+    Rules,
+    State,
+    Store,
+    empty_state,
+    with_kinds,
+    with_pool,
+)
 from drover.herding.problem import Problem
 from drover.load.arrays import Flags, Floats, Ints
 
-ONLINE: Final[tuple[str, ...]] = (  # in the order of the numbers in `kernels`
+ONLINE: Final[tuple[str, ...]] = (  # in the order of the numbers in `state`
     "least-cost",
     "rare-first",
     "gather",
@@ -50,7 +60,7 @@ def number_of(name: str) -> int:
 
 def store_of(problem: Problem, rules: Rules) -> Store:
     """Return the queries of a problem, none of which is here yet; types are worked out only if they are counted."""
-    counted = rules.policy == kernels.LEAST_TYPES
+    counted = rules.policy == LEAST_TYPES
     kind = problem.types() if counted else np.full(problem.n, -1)
     start, stop = problem.start[:-1].copy(), problem.start[1:].copy()
     return Store(start, stop, problem.source.copy(), problem.weight.copy(), kind, np.full(problem.n, -1))
@@ -63,7 +73,7 @@ def play(
 
     `moved` queries were here before, and do not count as arrivals.
     """
-    if rules.policy == kernels.LEAST_TYPES:
+    if rules.policy == LEAST_TYPES:
         state = with_kinds(state, int(arrives.sum()))
     done = 0
     while done < len(queries):
@@ -83,7 +93,7 @@ def settled(rate: Floats, capacity: Floats, store: Store) -> State:
 
 def draws_for(rules: Rules, count: int, rng: Generator) -> Floats:
     """Return a number in [0, 1) for each event, (count,), drawn only for the policy that looks at them."""
-    return rng.random(count) if rules.policy == kernels.RANDOM else np.zeros(count)
+    return rng.random(count) if rules.policy == RANDOM else np.zeros(count)
 
 
 def assign_online(problem: Problem, name: str, rng: Generator) -> Ints:

@@ -14,7 +14,8 @@ import numpy as np
 from drover.herding.sets.kernels import EMPTY, SmallInts, plant, rehash
 from drover.load.arrays import Floats, Ints
 
-LOAD, CAPACITY, ARRIVED, LIVE, TURN, USED, KINDS = range(7)  # places in `totals`
+LOAD, CAPACITY, ARRIVED, LIVE, TURN, USED, KINDS, TRAFFIC = range(8)  # places in `totals`
+LEAST_COST, RARE_FIRST, GATHER, LEAST_SOURCE, LEAST_TYPES, RANDOM, IN_TURN, HASH, WISH = range(9)  # policies
 SERVERS: Final = 1 << 20  # a pair of type t and server j has the key t * SERVERS + j
 LEAST: Final = 64  # places of a table or of the pool
 SIZES: Final = 24  # of lists: 1, 2, 4, ...
@@ -23,7 +24,7 @@ SIZES: Final = 24  # of lists: 1, 2, 4, ...
 class Rules(NamedTuple):
     """How to choose a server."""
 
-    policy: int  # place in ONLINE
+    policy: int  # see above
     slack: float  # nu
     allowance: float  # alpha
 
@@ -42,7 +43,7 @@ class Store(NamedTuple):
 class State(NamedTuple):
     """What follows from it."""
 
-    totals: Floats  # (7,) see above
+    totals: Floats  # (8,) see above
     load: Floats  # (K,) load of server j
     capacity: Floats  # (K,) size of server j, 0 if there is none
     traffic: Floats  # (K,) rate of the sources that server j holds
@@ -63,7 +64,7 @@ class State(NamedTuple):
 def empty_state(rate: Floats, capacity: Floats) -> State:
     """Return the state of servers, (K,), without queries."""
     size, m = len(capacity), len(rate)
-    totals = np.zeros(7)
+    totals = np.zeros(8)
     totals[CAPACITY] = capacity.sum()
     leaves = 1 << max(size - 1, 1).bit_length()
     state = State(

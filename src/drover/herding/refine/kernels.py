@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from drover.herding.online.kernels import collect, host, is_open, lighter, release
+from drover.herding.online.kernels import collect, host, release
 from drover.herding.online.lists.kernels import find, has_room
-from drover.herding.online.state import CAPACITY, LOAD, Rules, State, Store
+from drover.herding.online.state import CAPACITY, LOAD, RARE_FIRST, Rules, State, Store
+from drover.herding.online.ties.kernels import is_open, lighter
 from drover.herding.sets.kernels import compiled
 from drover.load.arrays import Floats, Ints
 
@@ -18,7 +19,7 @@ from drover.load.arrays import Floats, Ints
 @compiled
 def home_elsewhere(state: State, rules: Rules, sources: Ints, weight: float, a: int, work: Floats, near: Ints) -> int:
     """Return the open server other than a that has most of the sources, by rate, or -1 if none has any."""
-    count = collect(state, sources, work, near, True)
+    count = collect(state, sources, work, near, RARE_FIRST)
     load, capacity, gain = state.load, state.capacity, work[0]
     density = state.totals[LOAD] / state.totals[CAPACITY]
     best, most, nearest = -1, 0.0, 0.0

@@ -1,0 +1,1 @@
+"""IC and MMS for sources of one rate, in compiled code."""

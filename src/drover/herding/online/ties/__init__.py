@@ -1,0 +1,1 @@
+"""Which of several servers that cost as little is taken, in compiled code."""
