@@ -15,7 +15,7 @@ from drover.network.operators import Join
 from drover.placement.plan import Plan, round_robin
 
 GRIDS = (Grid(1, 1), Grid(3, 1), Grid(1, 4), Grid(2, 2), Grid(2, 3), Grid(1, 2), Grid(5, 1), Grid(3, 2))
-MANY = (*GRIDS, Grid(5, 5), Grid(40, 1))  # the last two have more instances than there are nodes, or rows at times
+MANY = (*GRIDS, Grid(4, 4), Grid(13, 1))  # the last two have more instances than there are nodes, or rows at times
 
 
 def joins_of(network: Network) -> list[Join]:
