@@ -36,7 +36,7 @@ def test_pairs_equal_all_pairs_on_hostile_streams(kind: str, seed: int, monkeypa
     assert_frame_equal(harness.output("j").select("a", "b").sort("a", "b"), expected)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(16))
 def test_trees_of_four_streams_give_what_whole_joins_give(seed: int) -> None:
     rng = default_rng([seed, 5])
     network = four_streams(rng)
@@ -66,3 +66,21 @@ def test_crashes_right_after_changes_of_shape(tmp_path: Path, seed: int) -> None
     assert harness.failures == []
     expected = all_pairs(network, joins_of(network)[0], batches)
     assert_frame_equal(harness.output("j").select("a", "b").sort("a", "b"), expected)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_crashes_within_trees_of_four_streams(tmp_path: Path, seed: int) -> None:
+    """What one spread join makes is dealt to the next, again and again, by whoever happens to run it."""
+    rng = default_rng([seed, 7])
+    network = four_streams(rng)
+    batches = [*batches_of(network, rng, most=10), {}]
+    whole = unspread(network)
+    plain, run = Harness(whole), chaos(network, rng, restless=True)
+    harness = StoredHarness(network, tmp_path, rng, trouble=0.5)
+    for batch in batches:
+        harness.run(batch, run.step())
+        run.settle(harness.samples)
+        plain.run(batch, round_robin(whole, 1))
+    assert (harness.failures, plain.failures) == ([], [])
+    for stream in network.outputs:
+        assert_frame_equal(harness.output(stream), plain.output(stream), check_row_order=False)
