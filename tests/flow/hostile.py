@@ -41,6 +41,7 @@ class Mood:
     """What the rows of a run have in common."""
 
     still: bool  # all rows have one event time
+    close: bool  # rows are whole milliseconds apart, or a microsecond more: as watermarks and windows are
     alike: bool  # all rows have one key
     twins: bool  # rows come twice
     far: float  # share of rows that are centuries away
@@ -50,14 +51,17 @@ class Mood:
 
 def mood(rng: Generator) -> Mood:
     chance = rng.random(6)
+    still, close = bool(chance[0] < 0.2), bool(chance[0] > 0.75)
     far = 0.02 if chance[3] < 0.2 else 0.0
-    return Mood(bool(chance[0] < 0.2), bool(chance[1] < 0.3), bool(chance[2] < 0.3), far, 0.3 * chance[4], chance[5])
+    return Mood(still, close, bool(chance[1] < 0.3), bool(chance[2] < 0.3), far, 0.3 * chance[4], chance[5])
 
 
 def rows_of(kind: Mood, count: int, first: int, begin: float, rng: Generator) -> pl.DataFrame:
     """Return rows of two seconds from `begin` on, a few of them up to ten seconds behind."""
     times = begin + 2 * rng.random(count) - 10 * rng.random(count) * (rng.random(count) < 0.1)
     micros = START + (0 * times if kind.still else times * 1e6).astype(int)
+    if kind.close:
+        micros = START + 1000 * (2 * begin + rng.integers(0, 4, count)).astype(int) + rng.integers(0, 2, count)
     ts = [FAR[int(rng.integers(3))] if rng.random() < kind.far else int(each) for each in micros]
 
     def some(values: list[float]) -> list[float | None]:
