@@ -61,7 +61,7 @@ def rows_of(kind: Mood, count: int, first: int, begin: float, rng: Generator) ->
     times = begin + 2 * rng.random(count) - 10 * rng.random(count) * (rng.random(count) < 0.1)
     micros = START + (0 * times if kind.still else times * 1e6).astype(int)
     if kind.close:
-        micros = START + 1000 * (2 * begin + rng.integers(0, 4, count)).astype(int) + rng.integers(0, 2, count)
+        micros = START + 1000 * (begin + rng.integers(0, 4, count)).astype(int) + rng.integers(0, 2, count)
     ts = [FAR[int(rng.integers(3))] if rng.random() < kind.far else int(each) for each in micros]
 
     def some(values: list[float]) -> list[float | None]:

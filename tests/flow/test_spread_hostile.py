@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 from numpy.random import default_rng
 from polars.testing import assert_frame_equal
 
+import drover
 from drover.flow.operators import join as join_module
 from drover.placement.plan import round_robin
 from tests.flow.harness import Harness
 from tests.flow.hostile import PREDICATES, batches_of, four_streams, two_streams
-from tests.flow.pairs import all_pairs
+from tests.flow.pairs import COLUMNS, SCHEMA, SELECT, START, all_pairs
 from tests.flow.spreading import chaos, joins_of, unspread
 from tests.flow.stored import StoredHarness
 
@@ -84,3 +86,23 @@ def test_crashes_within_trees_of_four_streams(tmp_path: Path, seed: int) -> None
     assert (harness.failures, plain.failures) == ([], [])
     for stream in network.outputs:
         assert_frame_equal(harness.output(stream), plain.output(stream), check_row_order=False)
+
+
+@pytest.mark.parametrize("window", [0, 1, 999, 1000, 5000])
+def test_the_last_row_that_can_still_meet_another_is_kept(window: int) -> None:
+    """A left row waits `window` microseconds; what comes next is one microsecond after the watermark."""
+    net = drover.Builder("n")
+    left, right = (net.source(name, COLUMNS, time="ts") for name in "ab")
+    left.join("j", right, within=(f"{window} us", "0 s"), on="k", select=SELECT, spread=(2, 2)).output()
+    network = net.build()
+    harness = Harness(network)
+
+    def at(*times: int) -> pl.DataFrame:
+        columns = {"ts": [START + time for time in times], "k": 0, "x": 0, "y": 0.0, "n": [*times]}
+        return pl.DataFrame(columns).select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
+
+    early = (-window, 1 - window, 2 - window, 0)
+    for batch in ({"a": at(*early), "b": at(0)}, {}, {"b": at(1)}):
+        harness.run(batch, round_robin(network, 3))
+    found = harness.output("j").filter(pl.col("b") == 1)["a"].sort().to_list()
+    assert found == sorted(time for time in early if 0 <= 1 - time <= window)
