@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 import drover
 from drover.control.loop import step
-from drover.control.offer import by_hand, changed, demand_move, find, hindrance, offer
+from drover.control.offer import changed, find, hindrance, offer
 from drover.control.record import Kind, Proposal
 from drover.control.settings import Control, Mode
 from drover.control.state import State
 from drover.control.view import World
+from drover.control.wishes import demand_move, move_by_hand
 from drover.errors import DroverError
 from drover.load.sample import Sample
 from drover.network.model import Network
@@ -140,7 +141,8 @@ def test_what_became_of_a_proposal_is_told() -> None:
 
 
 def test_a_move_by_hand_is_a_proposal_of_one_move() -> None:
-    proposal = by_hand("c", 0, UNEVEN, WORLD, ASKED)
+    proposal = move_by_hand("c", 0, UNEVEN, WORLD, ASKED)
+    assert proposal is not None
     assert changed(WORLD.plan, proposal, WORLD.network).node_of == {**WORLD.plan.node_of, "c": 0}
     assert proposal.before == (0.65, 0.1)
     assert proposal.after == (0.7, 0.05)

@@ -13,12 +13,13 @@ import drover
 from drover.control.climb import climb
 from drover.control.explain import explain
 from drover.control.loop import step
-from drover.control.offer import demand_move, offer
+from drover.control.offer import offer
 from drover.control.record import Kind, Record, record_of, to_json
 from drover.control.settings import Control, control_of
 from drover.control.state import State
 from drover.control.tree import Hierarchy, conflicts, faults, hierarchy_of
 from drover.control.view import World
+from drover.control.wishes import demand_move
 from drover.errors import DroverError
 from drover.hierarchy.cluster import Cluster, cluster_of
 from drover.load.sample import Sample

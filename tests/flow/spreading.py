@@ -15,6 +15,7 @@ from drover.network.operators import Join
 from drover.placement.plan import Plan, round_robin
 
 GRIDS = (Grid(1, 1), Grid(3, 1), Grid(1, 4), Grid(2, 2), Grid(2, 3), Grid(1, 2), Grid(5, 1), Grid(3, 2))
+MANY = (*GRIDS, Grid(4, 4), Grid(13, 1))  # the last two have more instances than there are nodes, or rows at times
 
 
 def joins_of(network: Network) -> list[Join]:
@@ -46,6 +47,7 @@ class Chaos:
     plan: Plan
     changes: int = 0
     live: int = 1  # epochs of one join, at the most
+    restless: bool = False  # whether every join changes its shape in every batch, as far as it may
 
     def step(self) -> Plan:
         """Return the plan of the next batch."""
@@ -54,7 +56,7 @@ class Chaos:
             self.plan = self.plan.scale(int(rng.integers(1, 7)))
         for join in joins_of(self.network):
             spread = instances_of(join, self.plan)
-            if len(spread.epochs) < MOST_LIVE and rng.random() < 0.5:
+            if len(spread.epochs) < MOST_LIVE and (self.restless or rng.random() < 0.5):
                 self._reshape(join)
         units = [*self.plan.node_of]
         units += [f"{join}[{i + 1}]" for join, one in self.plan.instances.items() for i in range(len(one.others))]
@@ -64,9 +66,12 @@ class Chaos:
         return self.plan
 
     def _reshape(self, join: Join) -> None:
-        grid = GRIDS[int(self.rng.integers(len(GRIDS)))]
+        known = MANY if self.restless else GRIDS
+        grid = known[int(self.rng.integers(len(known)))]
         nodes = [int(node) for node in self.rng.integers(self.plan.nodes, size=int(self.rng.integers(0, 7)))]
         rows, columns = (self.rng.random(parts(grid, side)).tolist() for side in (0, 1))
+        if self.restless:  # some parts are given nothing, or all of them
+            rows, columns = ([each * (self.rng.random() < 0.5) for each in weights] for weights in (rows, columns))
         weights = (rows, columns) if self.rng.random() < 0.5 else ((), ())
         self.plan = reshape(self.plan, join, grid, nodes, weights)
         self.changes += 1
@@ -79,5 +84,5 @@ class Chaos:
         self.plan = settle_epochs(self.plan, self.network, oldest_by_join(told))
 
 
-def chaos(network: Network, rng: Generator) -> Chaos:
-    return Chaos(network, rng, round_robin(network, int(rng.integers(1, 7))))
+def chaos(network: Network, rng: Generator, *, restless: bool = False) -> Chaos:
+    return Chaos(network, rng, round_robin(network, int(rng.integers(1, 7))), restless=restless)

@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 import drover
-from drover.errors import ExpressionError, NetworkError
+from drover.errors import ExpressionError, FileError, NetworkError
 from drover.network.grid import Grid, Spread, parse_spread
+from drover.network.operators import Join
 
 SOURCE = {"ts": "timestamp", "k": "int"}
 
@@ -26,13 +27,38 @@ def test_what_is_no_spread_is_refused(text: str) -> None:
         parse_spread(text)
 
 
-@pytest.mark.parametrize("spread", [0, -3, (0, 2), (2, 3, 4), (1001, 1), "wide", 2.5, (1.5, 2)])
+@pytest.mark.parametrize(
+    "spread",
+    [0, -3, (0, 2), (2, 3, 4), (2,), (), [2, 3], (1001, 1), (10**9, 10**9), 10**9, "wide", "2x", "", 2.5, (1.5, 2),
+     True, (True, 2), ("2", "3"), float("nan"), b"auto", {"auto"}],
+)  # fmt: skip
 def test_a_network_refuses_it_too(spread: object) -> None:
     net = drover.Builder("n")
     a, b = (net.source(name, SOURCE, time="ts") for name in "ab")
     a.join("j", b, within="1 s", on="k", spread=spread).output()  # type: ignore[arg-type]
     with pytest.raises(NetworkError, match=r"spread is .*a grid of 1 to 1000 instances"):
         net.build()
+
+
+@pytest.mark.parametrize("written", ["auto ", "2x3", " 2 X 3", "4", (2, 3)])
+def test_python_takes_what_a_file_takes(written: str | tuple[int, int]) -> None:
+    net = drover.Builder("n")
+    a, b = (net.source(name, SOURCE, time="ts") for name in "ab")
+    a.join("j", b, within="1 s", on="k", spread=written).output()
+    found = net.build().operator("j")
+    assert isinstance(found, Join)
+    assert found.spread == parse_spread("2 x 3" if isinstance(written, tuple) else written)
+
+
+@pytest.mark.parametrize("written", ["0", "-1", "2x", "[2, 3]", "{rows: 2}", "1e9", "1000000000", "true", "2.0", "~"])
+def test_a_file_with_another_spread_is_refused(written: str) -> None:
+    net = drover.Builder("n")
+    a, b = (net.source(name, SOURCE, time="ts") for name in "ab")
+    a.join("j", b, within="1 s", on="k", spread=7).output()
+    text = drover.writes(net.build()).replace("spread: 7", f"spread: {written}")
+    with pytest.raises(FileError, match=r"line \d+: operators\.j\.spread is .*, but .*\. Write ") as caught:
+        drover.reads(text)
+    assert len(caught.value.faults) == 1
 
 
 @pytest.mark.parametrize("spread", ["auto", 3, Grid(2, 2), None])

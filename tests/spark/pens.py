@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import drover
 from drover.control.settings import Control, Mode
+from drover.flow.instances import explicit
 from drover.flow.planlog import Entry, write_plan
 from drover.flow.state.commits import latest
 from drover.flow.state.lock import Holder, Lock, hold
@@ -50,7 +51,7 @@ def figures(plan: int, loads: Mapping[str, float] = UNEVEN, rows: int = 1000) ->
         "seconds": {"nodes": 0.5, "compute": 0.6, "sinks": 0.1, "commit": 0.1},
         "rowsIn": {"events": rows},
         "samples": [
-            {"operator": name, "rows_in": rows, "rows_out": rows, "busy": busy, "state_bytes": SIZES[name]}
+            {"operator": name, "rows_in": rows, "rows_out": rows, "busy": busy, "state_bytes": SIZES.get(name, 0)}
             for name, busy in loads.items()
         ],
         "routed": [{"stream": "events", "node": 0, "bytes": 100}, {"stream": "events", "node": 1, "bytes": 100}],
@@ -64,6 +65,8 @@ class Pen:
     folder: Path
     settings: Control = SETTINGS
     network: Network = field(default_factory=four_filters)
+    plan: Plan = START
+    loads: Mapping[str, float] = field(default_factory=lambda: UNEVEN)
     now: float = 0.0
     listens: bool = True
     office: Office | None = None
@@ -81,9 +84,9 @@ class Pen:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.lock = hold(fs, path, Holder(os.getpid(), socket.gethostname(), "2026-01-01 00:00:00"))
         check_network(fs, path, self.network, begun=False)
-        planner = Planner(self.path, START)
+        planner = Planner(self.path, self.plan)
         if not (self.folder / "plans").exists():
-            write_plan(fs, path, Entry(0, START))
+            write_plan(fs, path, Entry(0, self.plan))
         entry = planner.recover(latest(fs, path))
         assert entry is not None
         planner.adopt(entry, 0, begun=False)
@@ -92,7 +95,7 @@ class Pen:
         self.endpoint = Endpoint(self.controller, self.folder, self.office, patience=1.0)
         if self.listens:
             self.where = self.endpoint.start()
-        self.controller(figures(planner.plan.number))  # the first batch only starts the clock
+        self.controller(figures(planner.plan.number, self.loads))  # the first batch only starts the clock
         self.controller.settle()
         return self
 
@@ -107,11 +110,11 @@ class Pen:
     def places(self) -> dict[str, int]:
         return dict(self.controller.status.plan.node_of)
 
-    def feed(self, periods: int, loads: Mapping[str, float] = UNEVEN, rows: int = 1000) -> None:
+    def feed(self, periods: int, loads: Mapping[str, float] | None = None, rows: int = 1000) -> None:
         """Let so many periods of a second pass."""
         for _ in range(periods):
             self.now += 1.0
-            self.controller(figures(self.controller.status.plan.number, loads, rows))
+            self.controller(figures(self.controller.status.plan.number, loads or self.loads, rows))
             self.controller.settle()
 
     def write_down(self) -> None:
@@ -124,3 +127,15 @@ def stopped(folder: Path, periods: int = 4, settings: Control = SETTINGS) -> Pen
     with Pen(folder, settings) as pen:
         pen.feed(periods)
     return pen
+
+
+def spreadable(folder: Path) -> Pen:
+    """A pen with a filter and a join that may be spread, on four nodes."""
+    net = drover.Builder("spreading")
+    events = net.source("events", {"ts": "timestamp", "key": "int"}, time="ts")
+    events.filter("a", "key <> 3").output()
+    events.join("j", events, within="1 s", on="key", select={"key": "left.key"}, spread="auto").output()
+    network = net.build()
+    observing = Control(mode=Mode.OBSERVE, warm_up=3, window=4)
+    plan = explicit(Plan(1, 4, {"a": 0, "j": 1}), network)
+    return Pen(folder, observing, network, plan, {"a": 0.1, "j": 0.4})

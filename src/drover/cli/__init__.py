@@ -27,10 +27,10 @@ from drover.cli.report import report
 from drover.cli.run import run
 from drover.cli.show import show
 from drover.cli.simulate import simulate
-from drover.cli.telling import apply, drain, mode, move
+from drover.cli.telling import apply, drain, mode, move, spread
 from drover.errors import DroverError, FaultsError, visible
 
-RUNNING: Final = (status, history, explain, apply, drain, mode, move, submit, drop, queries, report)
+RUNNING: Final = (status, history, explain, apply, drain, mode, move, spread, submit, drop, queries, report)
 COMMANDS: Final = (demo, run, check, show, plan, headroom, simulate, experiment, agent, *RUNNING)
 
 

@@ -1,4 +1,4 @@
-"""`drover apply`, `drain`, `mode` and `move`: what a run is told to do."""
+"""`drover apply`, `drain`, `mode`, `move` and `spread`: what a run is told to do."""
 
 from __future__ import annotations
 
@@ -105,3 +105,32 @@ def move(name: str, node: int, checkpoint: str, as_json: bool) -> None:
     else:
         said = f"{visible(answer['unit'])} is on node {answer['node']} from the next batch on, in plan {answer['plan']}"
     tell(answer, iter([said]), as_json)
+
+
+@click.command()
+@click.argument("join")
+@click.argument("shape", nargs=-1, required=True)
+@from_option
+@json_option
+def spread(join: str, shape: tuple[str, ...], checkpoint: str, as_json: bool) -> None:
+    """Spread JOIN of a run that works over instances as SHAPE says, from the next batch on; its pairs stay the same.
+
+    SHAPE is a number of instances (4), rows and columns of a grid (2x3), or auto: then the control loop decides from
+    what it measures. It holds until something else is asked, also after a restart. The join must have `spread` in the
+    network.
+
+    \b
+      drover spread fraud 2x3 --from /data/checkpoint
+      drover spread fraud auto --from /data/checkpoint
+    """  # noqa: D301 - click wants the character itself
+    answer = ask(checkpoint, "spread", join=join, spread=" ".join(shape))
+    rows, columns = answer["grid"]
+    many = "instance" if rows * columns == 1 else "instances"
+    where = f"{many} on {'node' if len(set(answer['nodes'])) == 1 else 'nodes'} {_nodes(answer['nodes'])}"
+    who = "; the control loop decides on its shape" if answer["spread"] == "auto" else ""
+    said = f"{visible(answer['join'])} is spread {rows} x {columns} from the next batch on, in plan {answer['plan']}"
+    tell(answer, iter([f"{said}: {rows * columns} {where}{who}"]), as_json)
+
+
+def _nodes(nodes: list[int]) -> str:
+    return ", ".join(map(str, sorted(set(nodes))))

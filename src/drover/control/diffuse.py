@@ -19,7 +19,7 @@ from drover.control.state import State
 from drover.control.view import View, World
 from drover.diffusion.choose import Costs, carried, cheapest, pays, size
 from drover.diffusion.cost import Demand, overhead, received
-from drover.flow.instances import chosen_nodes, demand_at, spread_joins, spread_of
+from drover.flow.instances import chosen_nodes, demand_at, spread_join, spread_joins, spread_of
 from drover.load.arrays import Floats
 from drover.load.window import Period
 from drover.network.grid import AUTO, Grid, Spread
@@ -128,6 +128,13 @@ def _series(view: View, world: World, join: Join) -> Floats:
     return np.asarray(view.problem.series[_units(view, world, join)].sum(axis=0))
 
 
+def _elsewhere(view: View, world: World, join: Join) -> Floats:
+    """Return what each node does besides a join, (n,) busy seconds per second."""
+    others = view.problem.load.copy()
+    others[_units(view, world, join)] = 0.0
+    return np.bincount(view.problem.current, others, view.problem.n).astype(np.float64)
+
+
 def _units(view: View, world: World, join: Join) -> list[int]:
     names = {instance_name(join.name, k) for k in range(1 + len(world.plan.instances[join.name].others))}
     return [j for j, unit in enumerate(view.problem.units) if unit in names]
@@ -140,11 +147,9 @@ def _wanted(state: State, world: World, settings: Control, view: View, join: Joi
         return None
     series, problem = _series(view, world, join), view.problem
     burden = Burden(
-        _demand(join, periods, world.network), float(series.mean()), float(series.std()) / len(series) ** 0.5
+        demand_of(join, periods, world.network), float(series.mean()), float(series.std()) / len(series) ** 0.5
     )
-    others = problem.load.copy()
-    others[_units(view, world, join)] = 0.0
-    loads = np.bincount(problem.current, others, problem.n).astype(np.float64)  # (n,) of everything else
+    loads = _elsewhere(view, world, join)
     closed = np.isin(np.arange(problem.n), list(world.closed))
     free = np.where(closed, 0.0, np.maximum(problem.capacity - loads, 0.0))
     present = world.plan.instances[join.name].epochs[-1].grid
@@ -166,7 +171,7 @@ def _wanted(state: State, world: World, settings: Control, view: View, join: Joi
     )  # fmt: skip
 
 
-def _demand(join: Join, periods: Sequence[Period], network: Network) -> Demand:
+def demand_of(join: Join, periods: Sequence[Period], network: Network) -> Demand:
     """Return the mean rates of both sides in these periods, and the windows."""
     makers = {stream: operator.name for operator in network.operators for stream in operator.outputs}
     seconds = sum(period.seconds for period in periods)
@@ -180,11 +185,20 @@ def _demand(join: Join, periods: Sequence[Period], network: Network) -> Demand:
     return demand_at(join, rate(join.left), rate(join.right))
 
 
+def loads_after(shape: Reshape, nodes: Sequence[int], view: View, world: World, demand: Demand) -> tuple[float, ...]:
+    """Return the load of each node over its capacity if a join gets another shape, with its cells on these nodes."""
+    join = spread_join(world.network, shape.join)
+    burden = Burden(demand, float(_series(view, world, join).mean()))
+    return _after(_elsewhere(view, world, join), view.problem.capacity, shape, nodes, burden)
+
+
 def _after(loads: Floats, capacity: Floats, shape: Reshape, nodes: Sequence[int], burden: Burden) -> tuple[float, ...]:
     """Return the load of each node over its capacity once a join has its new shape."""
     costs = costs_of(burden.load, burden.demand, shape.before)
     work = burden.demand.operations * costs.pair + received(shape.after, burden.demand) * costs.receive
-    rows, columns = (np.array(each) if sum(each) else np.ones(len(each)) for each in shape.weights)
+    rows, columns = (
+        np.array(each) if sum(each) else np.ones(parts) for each, parts in zip(shape.weights, shape.after, strict=True)
+    )
     shares = np.outer(rows / rows.sum(), columns / columns.sum()).ravel()  # (cells,)
     found = (loads + np.bincount(nodes, work * shares, len(loads))) / capacity
     return tuple(float(round(load, 4)) for load in found)

@@ -14,11 +14,11 @@ from drover.control.loop import step
 from drover.control.record import Kind, Proposal, Record, changed_since
 from drover.control.settings import Control, Mode
 from drover.control.state import State
-from drover.control.view import World, look
+from drover.control.view import World
 from drover.errors import DroverError, nearest
-from drover.flow.instances import reshape, spread_joins
+from drover.flow.instances import as_asked, reshape, spread_joins
 from drover.network.model import Network
-from drover.placement.plan import Move, Plan, apply
+from drover.placement.plan import Plan, apply
 
 AGAIN = "Look at the newest one: drover plan --from CHECKPOINT."
 
@@ -92,8 +92,11 @@ def changed(plan: Plan, proposal: Proposal, network: Network) -> Plan:
     for shape in proposal.shapes:
         join = next(each for each in spread_joins(network) if each.name == shape.join)
         nodes = [move.target for move in proposal.moves if move.unit.startswith(f"{shape.join}[")]
-        plan = reshape(plan, join, shape.after, nodes, shape.weights)
-    return plan
+        if shape.after != shape.before:
+            plan = reshape(plan, join, shape.after, nodes, shape.weights)
+        if shape.asked is not None:
+            plan = as_asked(plan, shape.join, shape.asked)
+    return replace(plan, number=proposal.base + 1)
 
 
 def carried_out(plan: Plan, proposal: Proposal) -> bool:
@@ -104,29 +107,6 @@ def carried_out(plan: Plan, proposal: Proposal) -> bool:
         shape.join in spread and spread[shape.join].epochs[-1].grid == shape.after for shape in proposal.shapes
     )
     return plan.number > proposal.base and there and shaped
-
-
-def demand_move(unit: str, node: int, world: World) -> None:
-    """Refuse to move a unit that is not there, or to where it cannot be."""
-    if world.hierarchy is not None and unit in world.plan.node_of:
-        world.hierarchy.demand_move(unit, node, world.plan.node_of)
-    world.plan.move(unit, node)
-    if node in world.closed:
-        raise DroverError(f"node {node} is lost or is being emptied, so {unit} cannot go there. Choose another node.")
-
-
-def by_hand(unit: str, node: int, state: State, world: World, settings: Control) -> Proposal:
-    """Return the proposal to move one unit, as somebody wishes, whatever the judge would say; periods are needed."""
-    plan = world.plan
-    problem = (view := look(state, world, settings)).problem
-    j = problem.units.index(unit)
-    places = problem.current.copy()
-    places[j] = node
-    move = Move(unit, plan.places[unit], node, float(problem.state[j]))
-    return Proposal(
-        f"m{plan.number}", state.period, plan.number, plan.nodes, (move,), "moved by hand", 0.0, state.price.of([move]),
-        view.loads(problem.current), view.loads(places), (), view.measured,
-    )  # fmt: skip
 
 
 def _told(proposal: Proposal, records: Sequence[Record], state: State, world: World) -> Record:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from drover.network.grid import Grid
+from drover.network.grid import Grid, Spread
 from drover.placement.plan import Move, Plan
 
 
@@ -38,12 +38,16 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Reshape:
-    """A join that is spread over another grid; `weights` are those of its rows and columns, empty ones are equal."""
+    """A join that is spread over another grid; `weights` are those of its rows and columns, empty ones are equal.
+
+    `asked` is what somebody wished, if somebody did; the grid may then be the one that it had.
+    """
 
     join: str
     before: Grid
     after: Grid
     weights: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
+    asked: Spread | None = None
 
     def __str__(self) -> str:
         return f"{self.join}: {self.before} -> {self.after}"
@@ -124,7 +128,9 @@ def proposal_of(body: Mapping[str, Any]) -> Proposal:  # Any: JSON
 
 def _reshape(body: Mapping[str, Any]) -> Reshape:
     rows, columns = (tuple(map(float, one)) for one in body["weights"])
-    return Reshape(str(body["join"]), Grid(*body["before"]), Grid(*body["after"]), (rows, columns))
+    asked = body.get("asked")
+    wish = Grid(*asked) if isinstance(asked, (list, tuple)) else asked
+    return Reshape(str(body["join"]), Grid(*body["before"]), Grid(*body["after"]), (rows, columns), wish)
 
 
 def _move(body: Mapping[str, Any]) -> Move:

@@ -6,7 +6,7 @@ Rule 2: a plan says which epochs are live, so that a batch that is run again dea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
@@ -14,7 +14,7 @@ from drover.diffusion.choose import cheapest, weights_of
 from drover.diffusion.cost import Demand
 from drover.diffusion.epochs import LEFT, RIGHT, START, Epochs, begin, instances, retire
 from drover.errors import DroverError, nearest, shorten
-from drover.network.grid import AUTO, SPREAD_RULE, SPREAD_WAY_OUT, Epoch, Grid, Spread, fits
+from drover.network.grid import AUTO, SPREAD_RULE, SPREAD_WAY_OUT, Epoch, Grid, Spread, Wish, fits, spread_from
 from drover.network.model import Network
 from drover.network.operators import Join, Operator, Table
 from drover.network.operators.base import Derived
@@ -132,12 +132,53 @@ def reshape(
     return replace(plan, number=plan.number + 1, instances={**plan.instances, join.name: after})
 
 
-def ask(plan: Plan, network: Network, name: str, spread: Spread | tuple[int, int], demand: Demand = UNKNOWN) -> Plan:
+def ask(
+    plan: Plan,
+    network: Network,
+    name: str,
+    spread: Wish,
+    demand: Demand = UNKNOWN,
+    closed: Collection[int] = (),
+) -> Plan:
     """Return the next plan, with a join spread as somebody wishes: a grid, so many instances, or (`auto`) as measured.
 
     A number of instances is put into the cheapest grid for what the join is given. With `auto` the shape stays as it is
-    until measurements call for another one.
+    until measurements call for another one. New instances are dealt to the nodes after the join's own, but for `closed`
+    ones, unless all are.
     """
+    wanted, before = wish_of(spread), explicit(plan, network)
+    join = spread_join(network, name)
+    present = before.instances[name].epochs[-1].grid
+    if isinstance(wanted, Grid):
+        grid = wanted
+    else:
+        grid = present if wanted in (AUTO, present.cells) else cheapest(int(wanted), demand)
+    after = before
+    if grid != present:
+        turn = [(before.node_of[name] + number) % before.nodes for number in range(1, before.nodes + 1)]
+        turn = [node for node in turn if node not in closed] or turn
+        have = len(before.instances[name].others) + 1
+        after = reshape(before, join, grid, [turn[(number - 1) % len(turn)] for number in range(have, grid.cells)])
+    after = as_asked(after, name, wanted)
+    return before if after.instances == before.instances else replace(after, number=before.number + 1)
+
+
+def as_asked(plan: Plan, name: str, spread: Spread) -> Plan:
+    """Return the next plan, which says that somebody has asked for a join to be spread like that."""
+    asked = replace(plan.instances[name], asked=spread)
+    return replace(plan, number=plan.number + 1, instances={**plan.instances, name: asked})
+
+
+def wish_of(spread: Wish) -> Spread:
+    """Return how a join is to be spread; DroverError if it cannot be."""
+    found = spread_from(spread)
+    if not fits(found):
+        raise DroverError(f"spread is {shorten(spread)}, but {SPREAD_RULE}. {SPREAD_WAY_OUT}")
+    return found
+
+
+def spread_join(network: Network, name: str) -> Join:
+    """Return the join of that name; DroverError if there is none that can be spread."""
     known = {join.name: join for join in spread_joins(network)}
     if name not in known:
         raise DroverError(
@@ -145,20 +186,7 @@ def ask(plan: Plan, network: Network, name: str, spread: Spread | tuple[int, int
             f"Known: {', '.join(known) or 'none'}. To spread another join, write spread: auto in the network, "
             "and start with an empty checkpoint."
         )
-    if not fits(spread):
-        raise DroverError(f"spread is {shorten(spread)}, but {SPREAD_RULE}. {SPREAD_WAY_OUT}")
-    before = plan = explicit(plan, network)
-    present = plan.instances[name].epochs[-1].grid
-    wanted: Spread = Grid(*spread) if isinstance(spread, tuple) else spread
-    if isinstance(wanted, Grid):
-        grid = wanted
-    else:
-        grid = present if wanted in (AUTO, present.cells) else cheapest(int(wanted), demand)
-    if grid != present:
-        plan = reshape(plan, known[name], grid)
-    asked = replace(plan.instances[name], asked=wanted)
-    plan = replace(plan, number=before.number + 1, instances={**plan.instances, name: asked})
-    return before if plan.instances == before.instances else plan
+    return known[name]
 
 
 def settle_epochs(plan: Plan, network: Network, oldest: Mapping[str, int | None]) -> Plan:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Final, NamedTuple
 
 import pyarrow as pa
@@ -37,20 +38,36 @@ class Spill(NamedTuple):
 
 def spill(frames: Iterable[Frame], root: str, name: str) -> list[Frame]:
     """Write what goes to the driver into the file `name`, if it is much; return the frames to send."""
-    sent = list(frames)
-    # A later hop passes on what an earlier one wrote.
-    large = [i for i, frame in enumerate(sent) if frame.hop == DRIVER and not frame.port.startswith(SPILLED)]
-    if sum(len(sent[index].payload) for index in large) <= INLINE:
-        return sent
+    coming, first, size = iter(frames), list[Frame](), 0
+    for frame in coming:
+        first.append(frame)
+        size += len(frame.payload) if _is_meant(frame) else 0
+        if size > INLINE:
+            break
+    else:
+        return first
     fs, path = open_root(root)
-    write_whole(fs, join(join(path, STATE), name), (sent[index].payload for index in large), durable=False)
+    sent: list[Frame] = []
+    write_whole(fs, join(join(path, STATE), name), _written(chain(first, coming), name, sent), durable=False)
+    return sent
+
+
+def _is_meant(frame: Frame) -> bool:
+    # A later hop passes on what an earlier one wrote.
+    return frame.hop == DRIVER and not frame.port.startswith(SPILLED)
+
+
+def _written(frames: Iterable[Frame], name: str, sent: list[Frame]) -> Iterator[bytes | pa.Buffer]:
+    """Yield payloads as they come, so that none has to wait in memory; add to `sent` what is left of each frame."""
     offset = 0
-    for index in large:
-        frame = sent[index]
+    for frame in frames:
+        if not _is_meant(frame):
+            sent.append(frame)
+            continue
         place = Spill(name, offset, len(frame.payload), zlib.crc32(frame.payload))
         offset += place.length
-        sent[index] = frame._replace(port=SPILLED + frame.port, payload=pickle.dumps(place))
-    return sent
+        sent.append(frame._replace(port=SPILLED + frame.port, payload=pickle.dumps(place)))
+        yield frame.payload
 
 
 def fetch(frames: Iterable[Frame], root: str) -> tuple[list[Frame], frozenset[str]]:

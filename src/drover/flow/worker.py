@@ -12,6 +12,7 @@ import hashlib
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final
 
 import polars as pl
@@ -202,8 +203,8 @@ def saved_after(batch: int, operator: str, saved: Saved, segments: Iterable[Segm
 
 def run_worker(
     assignment: Assignment, place: Place, frames: Iterable[Frame], attempt: str, memory: Memory
-) -> tuple[list[Frame], Report]:
-    """Run one place: return the frames for later hops and the report for the driver."""
+) -> tuple[Iterator[Frame], Report]:
+    """Run one place: return the frames for later hops and the driver, made while they are taken, and the report."""
     network, _ = memory.shop(assignment.network)
     memory.begin(assignment)
     loaded = memory.loaded
@@ -242,7 +243,7 @@ def run_worker(
         tallies=tuple(herd.tallies),
         parked=tuple(herd.parked),
     )
-    return [*outcome.frames, *_results(place, {**outcome.results, **herd.results()})], report
+    return chain(outcome.frames, _results(place, {**outcome.results, **herd.results()})), report
 
 
 def _keep(

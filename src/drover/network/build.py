@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from drover.network.durations import parse_duration
 from drover.network.functions import AnyFunction, Span, columns_of, declaration_of, path_of
-from drover.network.grid import Grid, Spread
+from drover.network.grid import Wish, spread_from
 from drover.network.model import Network
 from drover.network.operators import (
     Aggregate,
@@ -150,14 +150,14 @@ class Stream:
         on: str | Sequence[str] = (),
         where: str | None = None,
         select: Mapping[str, str] | None = None,
-        spread: Spread | tuple[int, int] | None = None,
+        spread: Wish | None = None,
         how: str = "inner",
         sticky: bool | None = None,
     ) -> Stream:
         """Pair rows with those of `other`; `within`: how long left (and right) rows wait; `on` lists `x` or `x = y`.
 
-        `spread` is over how many instances: `"auto"`, so many, or (rows, columns) of a grid. Joins are inner; another
-        `how` is refused.
+        `spread` is over how many instances: `"auto"`, so many, or (rows, columns) of a grid, also written `"2 x 3"`.
+        Joins are inner; another `how` is refused.
         """
         left_window, right_window = within if isinstance(within, tuple) else (within, within)
         return self.builder.add(
@@ -170,7 +170,7 @@ class Stream:
                 on=tuple(parse_key(text) for text in _names(on)),
                 where=where,
                 select=_named(select or {}),
-                spread=Grid(*spread) if isinstance(spread, tuple) and len(spread) == 2 else spread,
+                spread=None if spread is None else spread_from(spread),
                 how=how,
                 sticky=sticky,
             )

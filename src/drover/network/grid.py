@@ -7,7 +7,8 @@ left stream and copies the right one, and 1 x c the other way round.
 from __future__ import annotations
 
 import re
-from typing import Final, Literal, NamedTuple, TypeAlias
+from contextlib import suppress
+from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 from drover.errors import DroverError, ExpressionError
 
@@ -39,6 +40,7 @@ class Epoch(NamedTuple):
 # What is asked for: a grid, so many instances in whatever grid, or as many as measurements call for.
 Spread: TypeAlias = Grid | int | Literal["auto"]
 
+Wish: TypeAlias = Spread | tuple[int, int] | str  # the same as people write it
 AUTO: Final = "auto"
 SPREAD_RULE: Final = f"a join is spread over a grid of 1 to {MOST_CELLS} instances"
 SPREAD_WAY_OUT: Final = "Write auto, a number of instances such as 4, or rows x columns such as 2 x 3."
@@ -58,8 +60,22 @@ def check_grid(grid: Grid) -> Grid:
 def fits(spread: object) -> bool:
     """Return whether a join can be spread like that, whatever it is."""
     sides = spread if isinstance(spread, tuple) else (spread, 1)
-    numbers = [side for side in sides if isinstance(side, int) and 1 <= side <= MOST_CELLS]
+    numbers = [
+        side for side in sides if isinstance(side, int) and not isinstance(side, bool) and 1 <= side <= MOST_CELLS
+    ]
     return spread == AUTO or (len(sides) == len(numbers) == 2 and numbers[0] * numbers[1] <= MOST_CELLS)
+
+
+def spread_from(wish: Wish) -> Spread:
+    """Return what somebody writes in Python, as text or as two numbers; what cannot be stays as it is, to be refused.
+
+    >>> spread_from((2, 3)) == spread_from("2 x 3") == Grid(2, 3)
+    True
+    """
+    if isinstance(wish, str):
+        with suppress(ExpressionError):
+            return parse_spread(wish)
+    return Grid(*wish) if isinstance(wish, tuple) and len(wish) == 2 else cast("Spread", wish)
 
 
 def parse_spread(text: str) -> Spread:

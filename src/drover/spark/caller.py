@@ -18,7 +18,7 @@ from drover.spark.whereabouts import Whereabouts, read, working
 Answer = dict[str, Any]  # Any: JSON
 PATIENCE: Final = 120.0  # seconds; the first proposal of a run compiles a policy
 CHANGES: Final = frozenset(
-    {"apply", "mode", "drain", "move", "submit", "drop"}
+    {"apply", "mode", "drain", "move", "spread", "submit", "drop"}
 )  # tests compare it with the table of requests
 
 

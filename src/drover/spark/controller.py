@@ -13,22 +13,25 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from drover.control import history
 from drover.control.explain import Explanation, explain
 from drover.control.history import Saved
 from drover.control.loop import approve, step
-from drover.control.offer import Offer, by_hand, carried_out, changed, demand_move, find, offer
+from drover.control.offer import Offer, carried_out, changed, find, offer
 from drover.control.record import Kind, Proposal, Record
 from drover.control.settings import KEYS, Control, control_of, described, fitting
 from drover.control.state import State
 from drover.control.view import World
+from drover.control.wishes import Proposed, move_by_hand, spread_as, spread_by_hand
 from drover.errors import DroverError, StateError
 from drover.flow.state.storage import open_root
+from drover.network.grid import Wish
 from drover.network.model import Network
 from drover.placement.plan import Plan
-from drover.spark.closed import closed_nodes
+from drover.spark.closed import Slots
 from drover.spark.periods import Collected, Figures, Ledger
 from drover.spark.planner import Planner
 from drover.spark.status import Status
@@ -47,12 +50,11 @@ class Controller:
     ) -> None:  # fmt: skip
         self.settings = settings
         self._network, self._planner = network, planner
-        self._clock, self._slots = clock, slots
+        self._clock, self._slots = clock, Slots(slots)
         self._ledger = Ledger(network)
         self._inbox: queue.Queue[tuple[float, Figures] | None] = queue.Queue()
         self._turn = threading.RLock()  # held while state is read or changed
         self._state, self._drained = State(), frozenset[int]()
-        self._most_slots = 0
         self._approved: Proposal | None = None
         self._offered: dict[str, Proposal] = {}
         self._records: deque[Record] = deque(maxlen=KEPT)
@@ -73,7 +75,7 @@ class Controller:
     def start(self) -> None:
         """Go on where the last run on this checkpoint ended, and begin to take in batches."""
         self.recover()
-        self._most_slots = self._slots() if self._slots else 0
+        self._slots.watch()
         if self._approved is not None:
             try:
                 self._fulfil(self._approved)
@@ -163,8 +165,7 @@ class Controller:
                 state = replace(state, moved=self._state.moved)  # what has not moved need not rest
         self._state = state
         self._records.append(record)
-        fs, path = open_root(self._planner.root)
-        history.write(fs, path, list(self._records))
+        history.write(*open_root(self._planner.root), list(self._records))
         self._save()
 
     def _carry_out(self, record: Record, proposal: Proposal) -> Record:
@@ -176,9 +177,9 @@ class Controller:
         return record
 
     def _save(self) -> None:
-        fs, path = open_root(self._planner.root)
         name, mode, settings = self._network.name, str(self.settings.mode), described(self.settings)
-        history.save(fs, path, Saved(self._state, self._drained, name, mode, settings, self._approved))
+        saved = Saved(self._state, self._drained, name, mode, settings, self._approved)
+        history.save(*open_root(self._planner.root), saved)
 
     def _world(self) -> World:
         plan = self._planner.plan
@@ -186,12 +187,7 @@ class Controller:
 
     def closed(self, nodes: int | None = None) -> frozenset[int]:
         """Return the nodes that may not be used: those to be emptied, and as many as Spark has lost slots for."""
-        nodes = self._planner.plan.nodes if nodes is None else nodes
-        if self._slots is None or not self._most_slots:
-            return closed_nodes(nodes, self._drained)
-        now = self._slots()
-        self._most_slots = max(self._most_slots, now)
-        return closed_nodes(nodes, self._drained, now, self._most_slots)
+        return self._slots.closed(self._planner.plan.nodes if nodes is None else nodes, self._drained)
 
     @property
     def status(self) -> Status:
@@ -254,18 +250,24 @@ class Controller:
 
     def move(self, unit: str, node: int) -> Plan:
         """Move a unit to a node, with its state, from the next batch on; it then rests like one that the loop moved."""
+        return self._fulfil_wish(partial(move_by_hand, unit, node), lambda plan, _: plan.move(unit, node))
+
+    def spread(self, join: str, spread: Wish) -> Plan:
+        """Spread a join as somebody wishes, from the next batch on, until another wish, also after a restart."""
+        shape = partial(spread_as, join=join, spread=spread, state=self._state)
+        return self._fulfil_wish(partial(spread_by_hand, join, spread), lambda plan, world: shape(plan, world=world))
+
+    def _fulfil_wish(self, proposed: Proposed, change: Callable[[Plan, World], Plan]) -> Plan:
         with self._turn:
             self._demand_open()
-            world = self._world()
-            demand_move(unit, node, world)
-            if self._state.window.periods and world.plan.places[unit] != node:
-                try:
-                    self._apply(by_hand(unit, node, self._state, world, self.settings))
-                except DroverError as error:
-                    log.warning("the move of %s is made, but not written down: %s", unit, error)
-                else:
+            proposal = proposed(self._state, world := self._world(), self.settings)
+            try:
+                if proposal is not None:
+                    self._apply(proposal)
                     return self._planner.plan
-        return self._planner.replan(lambda plan: plan.move(unit, node))
+            except DroverError as error:
+                log.warning("what was asked for is done, but not written down: %s", error)
+            return self._planner.replan(lambda plan: change(plan, world))
 
     def defer(self, name: str) -> Proposal:
         """Have a proposal carried out when the run starts again: of a run that is stopped."""

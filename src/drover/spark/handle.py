@@ -16,7 +16,7 @@ from drover.control.explain import Explanation
 from drover.control.offer import Offer
 from drover.control.record import Record
 from drover.errors import DroverError
-from drover.network.grid import Spread
+from drover.network.grid import Wish
 from drover.network.queries import Query
 from drover.network.queries.notation import Entry
 from drover.placement.plan import Plan
@@ -28,7 +28,6 @@ from drover.spark.queries.clerk import Given, Receipt
 from drover.spark.queries.moving import move
 from drover.spark.queries.office import Office
 from drover.spark.sinks import Memory, Several
-from drover.spark.spreading import spread_by_hand
 
 
 class Handle:
@@ -92,13 +91,12 @@ class Handle:
         """Go on with another number of nodes from the next batch on."""
         return self._driver.planner.replan(lambda plan: plan.scale(nodes))
 
-    def spread(self, join: str, spread: Spread | tuple[int, int]) -> Plan:
+    def spread(self, join: str, spread: Wish) -> Plan:
         """Spread a join over so many instances, over a grid, (rows, columns), or (`auto`) as the control loop decides.
 
         From the next batch on; the pairs stay the same. It holds until something else is asked, also after a restart.
         """
-        driver = self._driver
-        return spread_by_hand(driver.planner, driver.network, driver.history, join, spread)
+        return self.control.spread(join, spread)
 
     @property
     def proposal(self) -> Offer:

@@ -120,6 +120,15 @@ def _move(controller: Controller, fields: Fields) -> Answer:
     return {"unit": fields["unit"], "node": fields["node"], "plan": plan.number}
 
 
+def _spread(controller: Controller, fields: Fields) -> Answer:
+    join = fields["join"]
+    plan = controller.spread(join, fields["spread"])
+    made = plan.instances[join]
+    rows, columns = made.epochs[-1].grid
+    nodes = [plan.node_of[join], *made.others][: rows * columns]
+    return {"join": join, "spread": str(made.asked), "grid": [rows, columns], "nodes": nodes, "plan": plan.number}
+
+
 REQUESTS: Final[Mapping[str, Request[Controller]]] = {
     "status": Request(_status),
     "history": Request(_history, takes={"last": int}),
@@ -129,4 +138,5 @@ REQUESTS: Final[Mapping[str, Request[Controller]]] = {
     "mode": Request(_mode, changes=True, needs={"mode": str}),
     "drain": Request(_drain, changes=True, needs={"node": int}, takes={"empty": bool}),
     "move": Request(_move, changes=True, needs={"unit": str, "node": int}),
+    "spread": Request(_spread, changes=True, needs={"join": str, "spread": str}),
 }

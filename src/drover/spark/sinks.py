@@ -12,15 +12,19 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
-from typing import Final, Protocol, runtime_checkable
+from typing import IO, Final, Protocol, runtime_checkable
 
 import polars as pl
+from pyarrow.parquet import ParquetWriter
 from pyspark.sql import DataFrame, SparkSession
 
 from drover.errors import DroverError
 
 FORMATS: Final = ("parquet", "json", "csv")
+LARGE: Final = 64 << 20  # bytes of a batch that are not written in one piece
+PIECE: Final = 500_000  # rows of one, then
 QUERY: Final = "query"  # the first column of results of submitted queries
 
 
@@ -44,6 +48,19 @@ class Tabled(Protocol):
 def for_table(sink: Sink, name: str) -> Sink:
     """Return what takes the rows of one table: the sink itself, if it does not keep them apart."""
     return sink.for_table(name) if isinstance(sink, Tabled) else sink
+
+
+def write_parquet(rows: pl.DataFrame, file: IO[bytes], large: int = LARGE, piece: int = PIECE) -> None:
+    """Write rows as Parquet; many of them piece by piece, because Polars would copy them all before it writes any."""
+    if rows.estimated_size() <= large:
+        rows.write_parquet(file)
+        return
+    # As in frames, strings must not bring along the buffers of all rows.
+    tables = (each.to_arrow(compat_level=pl.CompatLevel.oldest()) for each in rows.iter_slices(piece))
+    first = next(tables)
+    with ParquetWriter(file, first.schema, compression="zstd") as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +88,7 @@ class Files:
         with aside.open("wb") as file:
             match self.format:
                 case "parquet":
-                    rows.write_parquet(file)
+                    write_parquet(rows, file)
                 case "json":
                     rows.write_ndjson(file)
                 case _:

@@ -113,5 +113,6 @@ WHEN_RUNNING: Final[Mapping[str, str]] = {
     "mode": "the run is stopped, and is told its mode when it starts: drover.run(..., control=MODE). Start it first.",
     "submit": "the run is stopped, and queries are checked and placed by a run that works. Start it first.",
     "move": "the run is stopped, so nothing moves. Start it first, or approve what is proposed: drover apply.",
+    "spread": "the run is stopped, and a join changes its shape between two batches. Start it first, and ask again.",
 }
 CHANGES: Final[Mapping[str, Callable[[str, Fields], Answer]]] = {"apply": _apply, "drain": _drain, "drop": _drop}

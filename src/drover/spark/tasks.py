@@ -146,14 +146,14 @@ class NodeTask:
         frames = [Frame(*row) for batch in columns for row in zip(*batch, strict=True)]
         started, busy = time.perf_counter(), time.process_time()
         attempt = f"{self.hop}-{_attempt()}"
-        sent, report = run_worker(self.assignment, place, frames, attempt, MEMORY)
+        made, report = run_worker(self.assignment, place, frames, attempt, MEMORY)
+        name = state_name(self.assignment.batch, place.node, f"rows-{attempt}")
+        sent = spill(made, self.assignment.root, name)
         if report.samples or report.tallies or report.parked or report.segments:
             seconds = time.perf_counter() - started
             report = replace(report, busy=time.process_time() - busy, seconds=seconds)
             sent.append(Frame(place.node, DRIVER, REPORT, self.hop * 10_000 + place.node, 0, pickle.dumps(report)))
-        yield from _rows(
-            spill(sent, self.assignment.root, state_name(self.assignment.batch, place.node, f"rows-{attempt}"))
-        )
+        yield from _rows(sent)
         MEMORY.settle()
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from drover.flow.families.crew import GROUP, Crew, Ints, Lookup
+from drover.flow.operators.base import passing
 from drover.network.expressions import Expression, to_polars
 from drover.network.queries.shape import Step
 
@@ -91,7 +92,7 @@ def _coded(step: Step, given: pl.DataFrame, memo: Memo) -> Coded:
     keys = tuple(key.expression for key in step.keys)
     known = memo.get((id(given), step.common, keys))
     if known is None:
-        rows = given if step.common is None else given.filter(to_polars(step.common))
+        rows = given if step.common is None else passing(given, to_polars(step.common))
         sides = rows.select(to_polars(one).alias(f"k{i}") for i, one in enumerate(keys))
         values, code = sides, np.zeros(rows.height, np.int64)
         if keys:

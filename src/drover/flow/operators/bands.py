@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from drover.network.expressions import Call, Expression, to_polars
+from drover.network.types import DOUBLE, FLOAT
 
 Floats = NDArray[np.float64]
 
@@ -75,7 +76,9 @@ def _bare(expression: Expression) -> Expression:
     """Return what is cast, if the cast cannot change the number by more than rounding."""
     while isinstance(expression, Call) and expression.function == "cast":
         (inner,) = expression.arguments
-        if not _is_number(inner) or not (expression.type.is_float or inner.type.is_integer):
+        # A double may be too large or too small for a float, which then is infinite, or nothing.
+        widens = expression.type.is_float and not (expression.type == FLOAT and inner.type == DOUBLE)
+        if not _is_number(inner) or not (widens or inner.type.is_integer):
             break
         expression = inner
     return expression
@@ -108,6 +111,10 @@ def _distance(condition: Expression, sorted_side: str) -> Band | None:
         return None
     (other,) = (expression for side, expression in sides.items() if side != sorted_side)
     reach = to_polars(most).cast(pl.Float64)
+    constant = pl.select(reach).item()
+    # SQL has every number below NaN, and an infinite one is as far from all others as infinity: neither is a bound.
+    if constant is not None and not np.isfinite(constant):
+        return None
     return Band(sorted_side, sides[sorted_side], other - reach, other + reach)
 
 

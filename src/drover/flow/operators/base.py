@@ -86,6 +86,16 @@ class UnitState:
             self.parts[part] = rows.filter(pl.col(rows.columns[0]) >= bound)
 
 
+def passing(rows: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
+    """Return the rows for which a condition is true; it may be a constant.
+
+    Polars shares many rows out to its threads and then fails, because each of them has one value for all its rows.
+    """
+    if condition.meta.root_names():
+        return rows.filter(condition)
+    return rows if pl.select(condition).item() else rows.clear()
+
+
 class Runner(Protocol):
     """A compiled operator."""
 

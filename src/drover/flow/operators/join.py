@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from drover.diffusion.split import part_of, turns
 from drover.flow.operators.bands import find_band, numbers
 from drover.flow.operators.base import Clock, Frames, UnitState
 from drover.flow.operators.ranges import Stretches, by_band, by_time, pieces
@@ -30,6 +31,7 @@ BUCKET: Final = "drover.bucket"
 PIECE: Final = 2_000_000  # candidate pairs at a time
 SHELVES: Final = 1 << 18  # keys are counted by their hash, modulo this
 SAMPLE: Final = 16  # of so many rows one is looked at
+HOT: Final = 2_000  # candidates of a row from which on a sample is not trusted: missing a few such rows is missing much
 # Rows further apart than this many widths are told apart by time before they are paired: a backlog of an hour in one
 # batch has few pairs but many candidates. Within a few widths nearly all candidates are pairs, and buckets only cost.
 SPREAD: Final = 4
@@ -177,7 +179,7 @@ def cut_by_candidates(
         return
     counts = np.bincount(_shelves(others, on_others), minlength=SHELVES)
     # Counting for every row takes a third of the time of a join; most often a sample tells that it is not needed.
-    if SAMPLE * counts[_shelves(rows.select(on_rows).gather_every(SAMPLE), on_rows)].sum() <= most / 2:
+    if counts.max() <= HOT and SAMPLE * counts[_shelves(_sample(rows.select(on_rows)), on_rows)].sum() <= most / 2:
         yield rows
         return
     ends = np.cumsum(counts[_shelves(rows, on_rows)])
@@ -185,6 +187,13 @@ def cut_by_candidates(
     for start, end in zip([0, *cuts], [*cuts, rows.height], strict=True):
         if start < end:
             yield rows.slice(start, end - start)
+
+
+def _sample(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return one row of every SAMPLE in a row, from varying places: keys of many streams come in turn."""
+    start = np.arange(0, rows.height, SAMPLE)
+    chosen = np.minimum(start + part_of(turns(len(start), 0), SAMPLE), rows.height - 1)
+    return rows.select(pl.all().gather(pl.Series(chosen)))
 
 
 def _shelves(rows: pl.DataFrame, keys: list[str]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

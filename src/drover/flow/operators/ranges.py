@@ -18,6 +18,7 @@ Ints = NDArray[np.int64]
 
 # Bounds are floats, the predicate may have been computed in any type: this much of them is more than any rounding.
 MARGIN: Final = 1e-6
+MOST: Final = 1 << 62  # half of what fits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,25 +52,40 @@ def by_band(times: Ints, low: Ints, high: Ints, width: int, keys: Floats, least:
     """
     known = np.flatnonzero(~np.isnan(keys))
     ranked = np.sort(keys[known])
-    buckets = times[known] // width
+    buckets, ends, there = _numbered(times[known] // width, np.stack([low // width, high // width], axis=1))
+    there[:, 1] &= ends[:, 0] != ends[:, 1]
     # One number by which rows are sorted by bucket, and by key within it.
     step = len(known) + 1
-    first = int(buckets.min()) if len(known) else 0
-    places = (buckets - first) * step + np.searchsorted(ranked, keys[known], "left")
+    places = buckets * step + np.searchsorted(ranked, keys[known], "left")
     sorted_by = np.argsort(places, kind="stable")
     order, places = known[sorted_by], places[sorted_by]
-    margin = MARGIN * np.maximum(np.abs(least), np.abs(most))
-    margin[~np.isfinite(margin)] = 0.0
+    margin = MARGIN * np.maximum(_size(least), _size(most))
     below = np.searchsorted(ranked, least - margin, "left")
     above = np.where(np.isnan(least) | np.isnan(most), below, np.searchsorted(ranked, most + margin, "right"))
-    last = int(buckets.max()) - first if len(known) else -1
-    ends = np.stack([low // width, high // width], axis=1) - first  # (p, 2) buckets
-    there = (ends >= 0) & (ends <= last)
-    there[:, 1] &= ends[:, 0] != ends[:, 1]
     probe, bucket = np.nonzero(there)[0], ends[there]
     start = np.searchsorted(places, bucket * step + below[probe], "left")
     end = np.searchsorted(places, bucket * step + above[probe], "left")
     return _filled(order, probe, start, end)
+
+
+def _numbered(buckets: Ints, ends: Ints) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    """Return buckets, (n,), counted from 0, the same of `ends`, (p, 2), and which of these are among them, (p, 2).
+
+    Those in between are counted, too, unless times are so far apart that products of numbers would not fit.
+    """
+    if not len(buckets):
+        return buckets, ends, np.zeros(ends.shape, dtype=np.bool_)
+    first, last = int(buckets.min()), int(buckets.max())
+    if (last - first + 1) * (len(buckets) + 1) <= MOST:
+        return buckets - first, ends - first, (ends >= first) & (ends <= last)
+    distinct, numbered = np.unique(buckets, return_inverse=True)
+    found = np.searchsorted(distinct, ends).clip(max=len(distinct) - 1)
+    return numbered, found, distinct[found] == ends
+
+
+def _size(bounds: Floats) -> Floats:
+    """Return how large numbers are; 0 where they are not finite."""
+    return np.where(np.isfinite(bounds), np.abs(bounds), 0.0)
 
 
 def _filled(order: Ints, probe: Ints, start: Ints, end: Ints) -> Stretches:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from drover.flow.operators.base import Clock, Frames, UnitState
+from drover.flow.operators.base import Clock, Frames, UnitState, passing
 from drover.network.expressions import parse, to_polars
 from drover.network.model import Network
 from drover.network.operators import Filter, Map, Switch, Synthetic, Union
@@ -30,7 +30,7 @@ class RunFilter:
 
     def run(self, inputs: Frames, state: UnitState, clock: Clock) -> dict[str, pl.DataFrame]:
         """Return the rows that pass."""
-        return {self.operator.name: inputs[self.operator.input].filter(self.where)}
+        return {self.operator.name: passing(inputs[self.operator.input], self.where)}
 
 
 class RunSwitch:

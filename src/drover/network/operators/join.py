@@ -94,7 +94,7 @@ class Join(Operator):
         if self.how != INNER:
             yield Fault(("how",), shorten(self.how), OUTER_RULE, OUTER_WAY_OUT)
         if self.spread is not None and not fits(self.spread):
-            yield Fault(("spread",), str(self.spread), SPREAD_RULE, SPREAD_WAY_OUT)
+            yield Fault(("spread",), shorten(self.spread), SPREAD_RULE, SPREAD_WAY_OUT)
         yield from name_faults((named.name for named in self.select), "select")
 
     def full_select(self, left: Schema, right: Schema) -> tuple[Named, ...]:
