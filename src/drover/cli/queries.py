@@ -61,23 +61,25 @@ def _entries(file: str) -> list[Entry]:
 
 def _send(checkpoint: str, given: Sequence[tuple[str, Entry]], atomic: bool) -> dict[str, Any]:  # Any: JSON
     """Hand in what can be read at all, and put what is refused together, in order, with its file and line."""
-    readable = [index for index, (_, entry) in enumerate(given) if entry.node is not None]
-    unread = [index for index, (_, entry) in enumerate(given) if entry.node is None]
-    if atomic and unread:
-        first = given[unread[0]]
-        raise DroverError(f"{first[0]}: {first[1].faults[0]}; so nothing is taken")
-    found: dict[int, dict[str, Any]] = {
-        index: {"name": None, "faults": [_told(fault) for fault in given[index][1].faults]} for index in unread
+    unread = {
+        index: {"name": None, "faults": [_told(fault) for fault in entry.faults]}
+        for index, (_, entry) in enumerate(given)
+        if entry.node is None
     }
-    total: dict[str, Any] = {"accepted": 0, "refused": len(unread), "running": True, "live": True}
-    step = len(readable) if atomic else AT_ONCE
-    for start in range(0, len(readable), max(step, 1)):
-        part = readable[start : start + step]
-        plain = [plain_of(node) for index in part if (node := given[index][1].node) is not None]
+    # Who takes all or none has to hear of those, too, and refuses them as it does whatever is no query.
+    sent = [index for index in range(len(given)) if atomic or index not in unread]
+    total: dict[str, Any] = {"accepted": 0, "refused": len(given) - len(sent), "running": True, "live": True}
+    step = len(sent) if atomic else AT_ONCE
+    found: dict[int, dict[str, Any]] = {}
+    for start in range(0, len(sent), max(step, 1)):
+        part = sent[start : start + step]
+        nodes = [given[index][1].node for index in part]
+        plain = [None if node is None else plain_of(node) for node in nodes]
         answer = ask(checkpoint, "submit", queries=plain, atomic=atomic)
         total["accepted"] += answer["accepted"]
         total["refused"] += answer["refused"]
         found |= {part[one["index"]]: one for one in answer["refusals"]}
+    found |= unread
     total["refusals"] = [_located(found[index], *given[index]) for index in sorted(found)]
     return total
 
@@ -125,6 +127,10 @@ def drop(names: tuple[str, ...], checkpoint: str, tenant: str | None, every: boo
       drover drop busy-east --from /data/checkpoint
       drover drop --all --tenant acme --from /data/checkpoint
     """  # noqa: D301 - click wants the character itself
+    if every == bool(names):
+        raise click.UsageError(
+            "Name the queries to drop, or ask for all of them with --all; not both, and not neither."
+        )
     of = {} if tenant is None else {"tenant": tenant}
     answer = ask(checkpoint, "drop", names=list(names), all=every, **of)
     when = "with the next batch" if answer["running"] else "when the run starts"
