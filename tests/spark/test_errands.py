@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from drover.cli import main
 from drover.control.tenants import limits_of
+from drover.errors import DroverError
 from drover.flow.families.herded import Tally
 from drover.flow.state.commits import Checkpoint
 from drover.spark.caller import ask
@@ -97,6 +99,32 @@ def test_all_or_none_tells_of_lines_that_are_no_queries_as_of_others(
     assert "a line of JSON is one query" in told[2][1]
     assert "Did you mean filter?" in told[3][1]
     assert ask(pen.path, "queries")["queries"] == []
+
+
+@pytest.mark.parametrize(("name", "most"), [("AT_ONCE", 3), ("MOST_SENT", 400)])
+def test_many_are_sent_in_parts_and_what_was_accepted_before_a_failure_is_told(
+    pen: Pen, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str, most: int
+) -> None:
+    path, parts = tmp_path / "some.jsonl", []
+
+    def counted(checkpoint: str, request: str, **fields: Any) -> dict[str, Any]:
+        parts.append(len(fields["queries"]))
+        if any(one["name"] == "last" for one in fields["queries"]):
+            raise DroverError("it does not answer.")
+        return ask(checkpoint, request, **fields)
+
+    module = import_module("drover.cli.queries")  # by its name from the package, it is the command
+    monkeypatch.setattr(module, name, most)
+    monkeypatch.setattr(module, "ask", counted)
+    given = [{**GOOD, "name": f"q{number}"} for number in range(7)]
+    path.write_text("\n".join(map(json.dumps, given)), encoding="utf-8")
+    assert main(["submit", str(path), "--to", pen.path]) == 0
+    assert "7 of 7 queries accepted" in capsys.readouterr().out
+    assert parts == [3, 3, 1]
+    more = [{**GOOD, "name": one} for one in ("r0", "r1", "r2", "last")]
+    path.write_text("\n".join(map(json.dumps, more)), encoding="utf-8")
+    assert main(["submit", str(path), "--to", pen.path]) == 1
+    assert "it does not answer. Of those sent before, 3 queries were accepted." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("given", [1, None, [], {}, {"name": ["a"]}, {"name": "a", "operators": {"f": 3}}, "name: a"])
