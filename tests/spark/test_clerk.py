@@ -366,3 +366,18 @@ def test_without_a_share_nobody_looks(tmp_path: Path) -> None:
     refiner = Refiner(clerk)
     refiner.look(0, 10.0**6)
     assert refiner._thread is None
+
+
+def wide(name: str, columns: int) -> dict[str, Any]:
+    """A query of some 300 characters per column, each of which would be six as an escape of JSON."""
+    select = {f"c{number}": f"concat(site, '{'é' * 280}')" for number in range(columns)}
+    return {"name": name, "operators": {"m": {"kind": "map", "input": "readings", "select": select}}}
+
+
+def test_what_is_too_long_to_be_read_again_is_refused_and_what_is_not_is_read(tmp_path: Path) -> None:
+    receipt = opened(tmp_path).submit([wide("fits", 150), wide("over", 250)])
+    assert receipt.accepted == ("fits",)
+    assert "a query has at most 65536 characters, written as JSON" in receipt.refused[0].faults[0].text
+    begun = begin(opened(tmp_path), 0)
+    assert members(begun.families).keys() == {"fits"}
+    assert begun.book.members["parked"].to_list() == [None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from drover.cli import main
 from drover.control.tenants import limits_of
+from drover.errors import DroverError
 from drover.flow.families.herded import Tally
 from drover.flow.state.commits import Checkpoint
 from drover.spark.caller import ask
@@ -70,6 +72,8 @@ def test_a_file_is_handed_in_and_the_lines_of_its_faults_are_told(
     assert capsys.readouterr().out == "1 query dropped, to be gone with the next batch\n"
     assert main(["drop", "good", "--from", pen.path]) == 1
     assert "there is no query 'good'" in capsys.readouterr().err
+    for neither_or_both in ([], ["good", "--all"]):
+        assert main(["drop", *neither_or_both, "--from", pen.path]) == 2
 
 
 def test_who_is_refused_is_told_to_programs(pen: Pen, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,6 +83,48 @@ def test_who_is_refused_is_told_to_programs(pen: Pen, tmp_path: Path, capsys: py
     answer = json.loads(capsys.readouterr().out)
     assert (answer["accepted"], answer["refused"]) == (1, 2)
     assert [(one["line"], one["name"]) for one in answer["refusals"]] == [(2, None), (3, "good")]
+
+
+def test_all_or_none_tells_of_lines_that_are_no_queries_as_of_others(
+    pen: Pen, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, bad = tmp_path / "some.jsonl", {**GOOD, "name": "bad", "operators": {"f": {"kind": "filtre"}}}
+    path.write_text(f"{json.dumps(GOOD)}\n{{\n{json.dumps(bad)}\n", encoding="utf-8")
+    assert main(["submit", str(path), "--to", pen.path, "--atomic", "--json"]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["accepted"], answer["refused"]) == (0, 3)
+    told = {one["line"]: (one["name"], one["faults"][0]["text"]) for one in answer["refusals"]}
+    assert told[1][0] == "good"
+    assert "all were to be taken or none, and 2 of 3 cannot be" in told[1][1]
+    assert "a line of JSON is one query" in told[2][1]
+    assert "Did you mean filter?" in told[3][1]
+    assert ask(pen.path, "queries")["queries"] == []
+
+
+@pytest.mark.parametrize(("name", "most"), [("AT_ONCE", 3), ("MOST_SENT", 400)])
+def test_many_are_sent_in_parts_and_what_was_accepted_before_a_failure_is_told(
+    pen: Pen, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str, most: int
+) -> None:
+    path, parts = tmp_path / "some.jsonl", []
+
+    def counted(checkpoint: str, request: str, **fields: Any) -> dict[str, Any]:
+        parts.append(len(fields["queries"]))
+        if any(one["name"] == "last" for one in fields["queries"]):
+            raise DroverError("it does not answer.")
+        return ask(checkpoint, request, **fields)
+
+    module = import_module("drover.cli.queries")  # by its name from the package, it is the command
+    monkeypatch.setattr(module, name, most)
+    monkeypatch.setattr(module, "ask", counted)
+    given = [{**GOOD, "name": f"q{number}"} for number in range(7)]
+    path.write_text("\n".join(map(json.dumps, given)), encoding="utf-8")
+    assert main(["submit", str(path), "--to", pen.path]) == 0
+    assert "7 of 7 queries accepted" in capsys.readouterr().out
+    assert parts == [3, 3, 1]
+    more = [{**GOOD, "name": one} for one in ("r0", "r1", "r2", "last")]
+    path.write_text("\n".join(map(json.dumps, more)), encoding="utf-8")
+    assert main(["submit", str(path), "--to", pen.path]) == 1
+    assert "it does not answer. Of those sent before, 3 queries were accepted." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("given", [1, None, [], {}, {"name": ["a"]}, {"name": "a", "operators": {"f": 3}}, "name: a"])

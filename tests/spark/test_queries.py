@@ -196,6 +196,15 @@ def test_what_was_accepted_outlives_a_kill(
     assert_same_rows(rows.select(wanted["q2"].columns), wanted["q2"])
 
 
+def test_results_of_a_name_that_came_again_are_those_of_the_last(spark: SparkSession) -> None:
+    sink = Memory()
+    sink.for_table("old").write(pl.DataFrame({"query": ["q", "r"], "x": [1, 2]}), 0, spark)
+    sink.for_table("new").write(pl.DataFrame({"query": ["q"], "y": ["z"]}), 3, spark)
+    assert sink.rows("q").to_dict(as_series=False) == {"y": ["z"]}
+    assert sink.rows("r").to_dict(as_series=False) == {"x": [2]}
+    assert sink.rows("nobody").is_empty()
+
+
 # Where a run with queries dies: each call of it is a crash, and the run is started again.
 DEATHS = {
     "after a wish is written": (Point(clerk, "write_wish", after=True), (1,)),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 from pyarrow.fs import LocalFileSystem
 
 from drover.control.tenants import limits_of
+from drover.flow.book.figures import FIGURES, Figures, write_figures
 from drover.flow.state.commits import Checkpoint, commit
 from drover.flow.state.documents import Commit
 from drover.flow.state.segments import Segment
@@ -79,9 +82,9 @@ def test_queries_are_counted(root: Path) -> None:
     found = parse(page(story))
     assert [node.text for node in found.all("h2")] == ["Summary", *SECTIONS, "Queries"]
     assert said in [node.text for node in found.all("p")]
-    assert "A checkpoint does not keep rates and busy seconds of queries" in found.text
+    assert "Nothing that was measured of queries is kept here" in found.text
     assert as_data(story)["queries"] == {
-        "queries": 8, "live": 4, "waiting": 1, "parked": 3, "families": 2, "tenants": 2,
+        "queries": 8, "live": 4, "waiting": 1, "parked": 3, "families": 2, "tenants": 2, "measured": None,
     }  # fmt: skip
 
 
@@ -125,6 +128,55 @@ def test_what_cannot_be_told_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyP
     story = story_of(read(root))
     assert any(each.startswith("the queries: ") for each in story.missing)
     assert [node.text for node in parse(page(story)).all("h2")] == ["Summary", *SECTIONS]
+
+
+def test_what_was_measured_last_is_told(tmp_path: Path) -> None:
+    root, fs = submitted(tmp_path), LocalFileSystem()
+    rows = [
+        (0, 4.0, 2.0, 0.001, 7, 90),
+        (2, 8.0, 0.5, 0.02, 9, 110),
+        (3, 1.0, 1.0, 0.003, 0, 0),
+        (99, 5.0, 5.0, 5.0, 5, 5),
+    ]
+    taken = pl.DataFrame(rows, schema=FIGURES, orient="row")
+    write_figures(fs, str(root), Figures(1, 12.5, 1.25, {"requests": 2_500.0, "east": 40.0}, (0.004, 0.02), taken))
+    story = story_of(read(root))
+    assert story.missing == ()
+    told = as_data(story)["queries"]["measured"]
+    assert told == {
+        "batch": 1, "seconds": 12.5, "replication": 1.25, "bytes_per_second": {"requests": 2500.0, "east": 40.0},
+        "busy": [0.004, 0.02],
+    }  # fmt: skip
+    page_ = parse(page(story))
+    assert (
+        "over 12.5 s of batches up to batch 1. By these rates, a row that some query wants travels to 1.25"
+        in page_.text
+    )
+    found = tables(page_)
+    assert found["Sent"] == [["east", "40 bytes"], ["requests", "2.5 kB"]]
+    assert found["Work"] == [["node 0", "4"], ["node 1", "20"]]
+    assert [row[1:2] + row[5:] for row in found["Families"]] == [["3", "12", "2.5", "21"], ["1", "1", "1", "3"]]
+    # Query b was not measured, and query 99 is gone.
+    assert [[row[0], *row[5:]] for row in found["Live"]] == [
+        ["c", "1.5 kB", "8", "0.5", "20"],
+        ["d", "0 bytes", "1", "1", "3"],
+        ["a", "1.5 kB", "4", "2", "1"],
+        ["b", "4 kB", "-", "-", "-"],
+    ]
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda _: b"", lambda data: data.replace(b"busy", b"busi")])
+def test_figures_that_are_damaged_are_missed_and_the_rest_is_told(
+    tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    root, fs = submitted(tmp_path), LocalFileSystem()
+    write_figures(fs, str(root), Figures(1, 12.5, 1.25, {}, (), pl.DataFrame(schema=FIGURES)))
+    path = root / "queries" / "figures.arrow"
+    path.write_bytes(damage(path.read_bytes()))
+    story = story_of(read(root))
+    assert [each.partition(":")[0] for each in story.missing] == ["the figures of queries"]
+    assert as_data(story)["queries"]["live"] == 4
+    assert as_data(story)["queries"]["measured"] is None
 
 
 def test_long_tables_are_cut_and_say_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

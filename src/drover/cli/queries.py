@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -21,6 +22,7 @@ from drover.spark.caller import ask
 
 MOST_BYTES: Final = 256 * 2**20  # of a query file
 AT_ONCE: Final = 20_000  # queries in one request, unless all are to be taken or none
+MOST_SENT: Final = 60 * 2**20  # and bytes; an endpoint takes a little more
 SHOWN: Final = 20  # queries, and refusals
 PER_MILLE: Final = 1_000
 
@@ -61,25 +63,43 @@ def _entries(file: str) -> list[Entry]:
 
 def _send(checkpoint: str, given: Sequence[tuple[str, Entry]], atomic: bool) -> dict[str, Any]:  # Any: JSON
     """Hand in what can be read at all, and put what is refused together, in order, with its file and line."""
-    readable = [index for index, (_, entry) in enumerate(given) if entry.node is not None]
-    unread = [index for index, (_, entry) in enumerate(given) if entry.node is None]
-    if atomic and unread:
-        first = given[unread[0]]
-        raise DroverError(f"{first[0]}: {first[1].faults[0]}; so nothing is taken")
-    found: dict[int, dict[str, Any]] = {
-        index: {"name": None, "faults": [_told(fault) for fault in given[index][1].faults]} for index in unread
+    unread = {
+        index: {"name": None, "faults": [_told(fault) for fault in entry.faults]}
+        for index, (_, entry) in enumerate(given)
+        if entry.node is None
     }
-    total: dict[str, Any] = {"accepted": 0, "refused": len(unread), "running": True, "live": True}
-    step = len(readable) if atomic else AT_ONCE
-    for start in range(0, len(readable), max(step, 1)):
-        part = readable[start : start + step]
-        plain = [plain_of(node) for index in part if (node := given[index][1].node) is not None]
-        answer = ask(checkpoint, "submit", queries=plain, atomic=atomic)
+    # Who takes all or none has to hear of those, too, and refuses them as it does whatever is no query.
+    sent = [index for index in range(len(given)) if atomic or index not in unread]
+    total: dict[str, Any] = {"accepted": 0, "refused": len(given) - len(sent), "running": True, "live": True}
+    nodes = [given[index][1].node for index in sent]
+    plain = [None if node is None else plain_of(node) for node in nodes]
+    found: dict[int, dict[str, Any]] = {}
+    for first, last in [(0, len(sent))] if atomic else _parts(plain):
+        try:
+            answer = ask(checkpoint, "submit", queries=plain[first:last], atomic=atomic)
+        except DroverError as error:
+            if not total["accepted"]:
+                raise
+            raise DroverError(f"{error} Of those sent before, {_count(total['accepted'])} were accepted.") from error
         total["accepted"] += answer["accepted"]
         total["refused"] += answer["refused"]
-        found |= {part[one["index"]]: one for one in answer["refusals"]}
+        found |= {sent[first + one["index"]]: one for one in answer["refusals"]}
+    found |= unread
     total["refusals"] = [_located(found[index], *given[index]) for index in sorted(found)]
     return total
+
+
+def _parts(plain: Sequence[object]) -> Iterator[tuple[int, int]]:
+    """Yield from where to where queries go into one request."""
+    first = size = 0
+    for index, one in enumerate(plain):
+        length = len(json.dumps(one)) + 2  # and what stands between two
+        if index > first and (index - first == AT_ONCE or size + length > MOST_SENT):
+            yield first, index
+            first, size = index, 0
+        size += length
+    if first < len(plain):
+        yield first, len(plain)
 
 
 def _told(fault: Fault) -> dict[str, Any]:  # Any: JSON
@@ -125,6 +145,10 @@ def drop(names: tuple[str, ...], checkpoint: str, tenant: str | None, every: boo
       drover drop busy-east --from /data/checkpoint
       drover drop --all --tenant acme --from /data/checkpoint
     """  # noqa: D301 - click wants the character itself
+    if every == bool(names):
+        raise click.UsageError(
+            "Name the queries to drop, or ask for all of them with --all; not both, and not neither."
+        )
     of = {} if tenant is None else {"tenant": tenant}
     answer = ask(checkpoint, "drop", names=list(names), all=every, **of)
     when = "with the next batch" if answer["running"] else "when the run starts"

@@ -111,7 +111,7 @@ class Driver:
     def close(self) -> None:
         """Let go of the checkpoint, once the batch that is running has ended."""
         with self._turn:
-            self.queries.office.clerk.close()
+            self.queries.office.close()
             if self._lock is not None:
                 try:
                     if self.failure is None and self._opened:

@@ -124,11 +124,13 @@ class Memory:
         if query is None:
             kept = [self.batches[batch] for batch in sorted(self.batches)]
             return pl.concat(kept) if kept else pl.DataFrame()
-        for table in self.tables.values():
-            found = table.rows().filter(pl.col(QUERY) == query)
-            if found.height:
-                return found.drop(QUERY)
-        return pl.DataFrame()
+        # A query that came again under its name may give other columns now, which are in another table.
+        table = max(self.tables.values(), key=lambda one: one.last(query), default=self)
+        return table.rows().filter(pl.col(QUERY) == query).drop(QUERY) if table.last(query) >= 0 else pl.DataFrame()
+
+    def last(self, query: str) -> int:
+        """Return the last batch in which a query gave rows of this table; -1 if it gave none."""
+        return max((batch for batch, rows in self.batches.items() if (rows[QUERY] == query).any()), default=-1)
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from numpy.random import Generator, default_rng
 
+from drover.flow.families.run import RunFamily
 from drover.network.queries import examine_query
 from tests.flow.families.herds import HerdHarness, alone
 from tests.flow.families.queries import herd_batches, random_network, random_query, varied
@@ -61,6 +62,20 @@ def played(folder: Path, seed: int) -> tuple[HerdHarness, list[Batch]]:
 
 @pytest.mark.parametrize("seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 60))])
 def test_a_family_gives_what_each_of_its_queries_gives_alone(tmp_path: Path, seed: int) -> None:
+    harness, batches = played(tmp_path, seed)
+    assert harness.failures == []
+    assert harness.parked == []
+    for member in harness.members:
+        assert_same_rows(harness.gave(member), alone(harness.network, member, batches))
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(60, 64), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(64, 90))]
+)
+def test_a_family_taken_in_stretches_gives_the_same(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory is bounded by taking some members at a time; here it is a few pairs of row and member."""
+    monkeypatch.setattr(RunFamily.run, "__defaults__", (None, 7))
+    monkeypatch.setattr("drover.flow.families.share.PIECE", 7)
     harness, batches = played(tmp_path, seed)
     assert harness.failures == []
     assert harness.parked == []

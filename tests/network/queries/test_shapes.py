@@ -113,6 +113,12 @@ def test_what_is_remembered_is_what_is_parsed(seed: int) -> None:
         assert [(type(value), value) for value in quick.constants] == [(type(value), value) for value in slow.constants]
 
 
+def test_no_whole_number_is_minus_zero() -> None:
+    shapes = Shapes(NETWORK)
+    shapes.shape_of(filtering("x > -5"))
+    assert str(shapes.shape_of(filtering("x > -0")).constants) == str(shape_of(filtering("x > -0"), NETWORK).constants)
+
+
 def test_a_shape_is_the_same_in_another_process() -> None:
     shape = shape_of(filtering("source = 'a' AND x > 1"), NETWORK).shape
     again = pickle.loads(pickle.dumps(shape))

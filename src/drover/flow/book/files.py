@@ -46,13 +46,13 @@ def path_of(root: str, kind: str, number: int) -> str:
 
 def write_wish(fs: FileSystem, root: str, wish: Wish) -> None:
     """Make a wish durable."""
-    data = _sealed({"serial": wish.serial, "dropped": list(wish.dropped)}, [wish.added])
+    data = sealed({"serial": wish.serial, "dropped": list(wish.dropped)}, [wish.added])
     write_whole(fs, path_of(root, "wish", wish.serial), [data])
 
 
 def write_turn(fs: FileSystem, root: str, turn: Turn) -> None:
     """Make a turn durable."""
-    data = _sealed({"batch": turn.batch, "upto": turn.upto}, [turn.placed, turn.parked])
+    data = sealed({"batch": turn.batch, "upto": turn.upto}, [turn.placed, turn.parked])
     write_whole(fs, path_of(root, "turn", turn.batch), [data])
 
 
@@ -85,7 +85,7 @@ def tidy(fs: FileSystem, root: str, book: Book) -> None:
     chain = sum(size for (kind, _), size in log.items() if kind != "full")
     if chain > max(fulls.get(last, 0) if last is not None else 0, LEAST_CHAIN) and last != book.batch:
         head = {"batch": book.batch, "upto": book.upto, "following": book.following}
-        write_whole(fs, path_of(root, "full", book.batch), [_sealed(head, [book.members])])
+        write_whole(fs, path_of(root, "full", book.batch), [sealed(head, [book.members])])
         for kind, number in log:
             if number <= (book.upto if kind == "wish" else book.batch):
                 delete(fs, path_of(root, kind, number))
@@ -114,7 +114,8 @@ def _read_full(fs: FileSystem, root: str, batch: int) -> Book:
     return Book(members, batch, head["upto"], head["following"])
 
 
-def _sealed(head: Mapping[str, Any], frames: Sequence[pl.DataFrame]) -> bytes:  # Any: JSON
+def sealed(head: Mapping[str, Any], frames: Sequence[pl.DataFrame]) -> bytes:  # Any: JSON
+    """Return head and tables as the content of a file that can tell that it is whole."""
     streams = []
     for frame in frames:
         buffer = io.BytesIO()
@@ -129,7 +130,14 @@ def _read(
     fs: FileSystem, path: str, field: str, number: int, schemas: Sequence[pl.Schema]
 ) -> tuple[dict[str, Any], list[pl.DataFrame]]:
     """Return head and tables of a file; `field` of the head must be the number in its name."""
-    data = read_whole(fs, path)
+    head, frames = unsealed(path, read_whole(fs, path))
+    if head[field] != number or [frame.schema for frame in frames] != list(schemas):
+        raise StateError(path, f"{field} {number}", f"{field} {head[field]}, or other columns", RESTORE)
+    return head, frames
+
+
+def unsealed(path: str, data: bytes) -> tuple[dict[str, Any], list[pl.DataFrame]]:  # Any: JSON
+    """Return head and tables of the content of a file; StateError if it is not whole."""
     checksum, _, body = data.partition(b" ")
     if hashlib.blake2b(body, digest_size=16).hexdigest().encode("ascii") != checksum:
         raise StateError(path, "a whole file with its checksum", f"{len(data)} bytes that are none", RESTORE)
@@ -138,10 +146,7 @@ def _read(
     if head["format"] != FORMAT:
         way_out = "Go on with the release of drover that wrote it."
         raise StateError(path, f"format {FORMAT}", f"format {head['format']}", way_out)
-    frames = [pl.read_ipc(io.BytesIO(one)) for one in _cut(rest, head["lengths"])]
-    if head[field] != number or [frame.schema for frame in frames] != list(schemas):
-        raise StateError(path, f"{field} {number}", f"{field} {head[field]}, or other columns", RESTORE)
-    return head, frames
+    return head, [pl.read_ipc(io.BytesIO(one)) for one in _cut(rest, head["lengths"])]
 
 
 def _cut(data: bytes, lengths: Sequence[int]) -> Iterator[bytes]:

@@ -47,7 +47,7 @@ def _refuse_odd(found: os.stat_result, most: int) -> None:
     """Raise FileError for anything but a regular file of a reasonable size."""
     if not stat.S_ISREG(found.st_mode):
         kind = next((word for test, word in KINDS if test(found.st_mode)), "no regular file")
-        raise _refusal(kind, "a network is read from a regular file", "Name a file, or - for standard input.")
+        raise _refusal(kind, "it must be a regular file", "Name a file, or - for standard input.")
     if found.st_size > most:
         raise _too_long(f"{found.st_size} bytes long", most)
 
@@ -64,9 +64,7 @@ def read_stream(file: BinaryIO, most: int = MOST_BYTES) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = 1 + len(BREAK.findall(data[: error.start].decode("utf-8")))
-        fault = file_fault(
-            f"holding byte 0x{data[error.start]:02X}", "a network file is UTF-8 text", "Save it as UTF-8.", line
-        )
+        fault = file_fault(f"holding byte 0x{data[error.start]:02X}", "a file is UTF-8 text", "Save it as UTF-8.", line)
         raise FileError([fault]) from error
 
 
@@ -118,4 +116,4 @@ def _refusal(value: str, rule: str, way_out: str) -> FileError:
 
 
 def _too_long(value: str, most: int) -> FileError:
-    return _refusal(value, f"a network file has at most {most} bytes", "Split the network into several files.")
+    return _refusal(value, f"a file has at most {most} bytes", "Split it into several files.")

@@ -89,7 +89,7 @@ def _feed(reader: _Reader, text: str) -> tuple[Fault, ...] | None:
         line = 1 + sum(1 for _ in BREAK.finditer(text, 0, bad.start()))
         way_out = "Save the file as plain UTF-8 text; in double quotes it can be written as an escape."
         value = f"holding character U+{ord(bad[0]):04X}"
-        return (file_fault(value, "a network file is printable text", way_out, line),)
+        return (file_fault(value, "a file is printable text", way_out, line),)
     try:
         for event in yaml.parse(text, Loader=LOADER):
             reader.take(event)
@@ -178,8 +178,8 @@ class _Reader:
     def _count(self, line: int) -> None:
         self.count += 1
         if self.count > MOST_NODES:
-            rule = f"a network file has at most {MOST_NODES} keys and values"
-            raise _RefusedError(file_fault("too long", rule, "Split the network into several files.", line))
+            rule = f"a file has at most {MOST_NODES} keys and values"
+            raise _RefusedError(file_fault("too long", rule, "Split it into several files.", line))
 
     def _open(self, line: int, is_mapping: bool) -> None:
         if self.frames and _waits(self.frames[-1]):
@@ -187,10 +187,8 @@ class _Reader:
                 Fault((*self.path(), "?"), "a list or mapping", "a key is a word", "Write `key: value`.", line)
             )
         if len(self.frames) == DEEPEST:
-            way_out = "Remove brackets or indentation; a network needs five levels."
-            raise _RefusedError(
-                file_fault("nested too deeply", f"a network file has at most {DEEPEST} levels", way_out, line)
-            )
+            way_out = "Remove brackets or indentation; five levels are enough."
+            raise _RefusedError(file_fault("nested too deeply", f"a file has at most {DEEPEST} levels", way_out, line))
         self.frames.append(_Frame(line, is_mapping))
 
     def _add(self, node: Node, *, closed: bool = False) -> None:
@@ -211,7 +209,7 @@ class _Reader:
     def _add_key(self, frame: _Frame, key: Scalar) -> None:
         if key.text == "<<" and not key.quoted:
             path = (*self.path(), key.text)
-            self._spoil(Fault(path, "a merge key", "a network file says everything once", "Write it out.", key.line))
+            self._spoil(Fault(path, "a merge key", "a file says everything once", "Write it out.", key.line))
         frame.repeated = key.text in frame.lines
         if frame.repeated:
             path = (*self.path(), key.text)
@@ -222,7 +220,7 @@ class _Reader:
 
     def _refuse_extras(self, event: yaml.NodeEvent, line: int) -> None:
         for word, sign, name in _extras(event):
-            rule = f"a network file has no {word}, so that it means what it shows"
+            rule = f"a file has no {word}, so that it means what it shows"
             self._spoil(Fault(self.path() or ("file",), shorten(sign + name), rule, "Write the value itself.", line))
 
     def _spoil(self, fault: Fault) -> None:

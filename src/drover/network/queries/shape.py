@@ -164,7 +164,8 @@ def _needed(outline: Outline, streams: Mapping[str, Schema], looks: list[Looks])
     for operator, look in zip(reversed(outline.operators), reversed(looks), strict=True):
         schemas = tuple(streams[stream] for stream in operator.inputs)
         for stream, wanted in zip(operator.inputs, taken_in(operator, look, schemas, needed), strict=True):
-            needed[stream] |= wanted
+            # Rows are counted even where nobody looks into them: without a column there would be none.
+            needed[stream] |= wanted or {streams[stream].names[0]}
     return needed
 
 
@@ -197,7 +198,8 @@ def _step(
     if isinstance(here, Filter) and widens[0]:
         here, common, keys, rest = _split(here, schemas[0], outline)
     look = looks_at(here, schemas, outline)
-    inputs = tuple(map(_pruned, schemas, taken_in(here, look, schemas, needed)))
+    given = tuple(needed[stream] for stream in operator.inputs)
+    inputs = tuple(map(_pruned, schemas, taken_in(here, look, schemas, needed), given))
     if not is_plain:
         here = _with_member(here, outline.member)
         member = Field(outline.member, BIGINT)
@@ -210,9 +212,10 @@ def _step(
     return Step(here, network, operator.inputs, look.constants, is_plain, widens, may_be_late, common, keys, rest)
 
 
-def _pruned(schema: Schema, wanted: frozenset[str]) -> Schema:
-    """Return the columns that are wanted, at least one; event time goes on if its column does."""
-    columns = tuple(one for one in schema.columns if one.name in wanted) or schema.columns[:1]
+def _pruned(schema: Schema, wanted: frozenset[str], given: frozenset[str]) -> Schema:
+    """Return the columns that are wanted, at least one of those given; event time goes on if its column does."""
+    columns = tuple(one for one in schema.columns if one.name in wanted)
+    columns = columns or next((one,) for one in schema.columns if one.name in given)
     return Schema(columns, schema.time if any(one.name == schema.time for one in columns) else None)
 
 

@@ -24,7 +24,7 @@ CONVERSIONS: Final[tuple[Conversion, ...]] = (
     lambda value: value,
     lambda value: -value,
     float,
-    lambda value: -float(value),
+    lambda value: float(-value),  # not -float(value): of 0, that is -0.0, and no whole number is
 )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from drover.control.tenants import AllLimits, limits_for
 from drover.errors import Fault, NetworkError, shorten
 from drover.network.queries import Query, Shaped, Shapes
-from drover.network.queries.notation import Entry, entry_of, plain_of
+from drover.network.queries.notation import LONGEST_LINE, Entry, entry_of, plain_of
 from drover.network.queries.read import read_entry, write_query
 
 
@@ -69,9 +69,11 @@ def judge(
     for index, entry in enumerate(entries):
         draft = read_entry(entry)
         faults, shaped = draft.faults, None
-        query = draft.query
-        if query is not None:
-            faults = (*_name_faults(query, names, seen), *_limit_faults(query, having, limits))
+        query, text = draft.query, ""
+        if query is not None and entry.node is not None:
+            text = json.dumps(plain_of(entry.node), ensure_ascii=False, separators=(",", ":"))
+            named = _name_faults(query, names, seen)
+            faults = (*named, *_size_faults(text), *_limit_faults(query, having, limits))
             if not faults:
                 try:
                     shaped = shapes.shape_of(query)
@@ -82,7 +84,6 @@ def judge(
             continue
         seen.add(query.name)
         having[query.tenant] += 1
-        text = json.dumps(plain_of(entry.node), separators=(",", ":")) if entry.node is not None else ""
         found.taken.append(Taken(index, query, shaped, text))
     return found
 
@@ -94,6 +95,13 @@ def _name_faults(query: Query, names: Collection[str], seen: Collection[str]) ->
     elif query.name in seen:
         rule = "a query handed in before it has that name"
         yield Fault(("name",), shorten(query.name), rule, "Choose another.")
+
+
+def _size_faults(text: str) -> Iterable[Fault]:
+    """Yield a fault if the text is longer than what a run reads again when it starts."""
+    if len(text) > LONGEST_LINE:
+        rule = f"a query has at most {LONGEST_LINE} characters, written as JSON"
+        yield Fault(("query",), f"{len(text)} long", rule, "Split it into several, or put it into the network file.")
 
 
 def _limit_faults(query: Query, counts: Mapping[str, int], limits: AllLimits) -> Iterable[Fault]:

@@ -1,4 +1,4 @@
-"""Now and then a look at what queries take: tenants over their limits lose the heaviest, and the herd learns rates."""
+"""Now and then a look at what queries take: tenants are held to their limits, the herd learns rates, and it is kept."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Final
 import polars as pl
 
 from drover.control.tenants import too_heavy
+from drover.flow.book.figures import Figures, write_figures
 from drover.flow.families.members import CONSTANT, MEMBER
+from drover.flow.state.storage import open_root
 from drover.spark.queries.clerk import Clerk
 from drover.spark.queries.families import Families, Topic
 from drover.spark.queries.standing import WINDOW, Standing
@@ -19,19 +21,30 @@ EVERY: Final = WINDOW  # batches from one look to the next: each is judged once
 
 
 class Inspector:
-    """Judges tenants by measured figures."""
+    """Judges tenants by measured figures, and keeps these."""
 
     def __init__(self, clerk: Clerk, standing: Standing) -> None:
         self._clerk, self._standing = clerk, standing
+        self._kept: int | None = None  # the batch of the figures that were written last
 
     def look(self, batch: int) -> None:
-        """Park what is over a tenant's limits, and tell the herd what was measured; every so many batches."""
+        """Park what is over a tenant's limits, tell the herd what was measured, and keep it; every so many batches."""
         if batch % EVERY:
             return
         figures = self._standing.figures()
-        self._clerk.measure(topic_rates(self._clerk.families, figures))
+        replication = self._clerk.measure(topic_rates(self._clerk.families, figures))
         if self._clerk.limits:
             self._judge(figures)
+        self._keep(self._standing.told(figures, replication))
+
+    def keep(self) -> None:
+        """Write down what was measured last, for whoever looks at the checkpoint of a run that has ended."""
+        self._keep(self._standing.told(self._standing.figures(), self._clerk.measure({})))
+
+    def _keep(self, told: Figures | None) -> None:
+        if told is not None and told.batch != self._kept:
+            write_figures(*open_root(self._clerk.root), told)
+            self._kept = told.batch
 
     def _judge(self, rates: pl.DataFrame) -> None:
         live = self._clerk.book.live.select("number", "tenant")

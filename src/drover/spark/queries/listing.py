@@ -7,7 +7,7 @@ from typing import Any, Final
 import polars as pl
 
 from drover.flow.book.book import ADDED
-from drover.spark.queries.standing import FIGURES
+from drover.flow.book.figures import FIGURES
 
 LIVE: Final = "live"
 WAITING: Final = "waiting"  # for the next batch

@@ -68,11 +68,19 @@ class Office:
         found = self.clerk.book.members.filter(pl.col("number") == number)["name"]
         return str(found[0]) if len(found) else f"query number {number}"
 
-    def settle(self, batch: int, lag: float, tallies: Iterable[Tally]) -> None:
-        """Take in what a committed batch measured, and judge tenants by it."""
+    def close(self) -> None:
+        """Serve no more; what was measured last stays in the checkpoint."""
+        self.clerk.close()
+        try:
+            self._inspector.keep()
+        except DroverError as error:  # nothing depends on it, and the run is to end as it would
+            log.warning("what was measured of queries last is not kept: %s", error)
+
+    def settle(self, batch: int, lag: float, tallies: Iterable[Tally], sent: Mapping[str, int]) -> None:
+        """Take in what a committed batch measured (`sent`: bytes, by source), and judge tenants by it."""
         now = self._clock()
         seconds, self._last = now - self._last, now
-        self.standing.take(seconds, lag, tallies)
+        self.standing.take(seconds, lag, tallies, batch=batch, sent=sent)
         try:
             self._inspector.look(batch)
         except Exception:  # who judges wrongly must not stop what runs

@@ -105,14 +105,14 @@ class Part:
         found = failures(result)
         self.office.clerk.park({one.member: one.reason[:LONGEST_REASON] for one in found})
         tallies = [tally for report in result.reports for tally in report.tallies]
-        self.office.settle(batch, lag, tallies)
-        busy = [0.0] * share.schedule.nodes
-        for tally in tallies:
-            busy[tally.node] += tally.busy
         sent: dict[str, int] = {}
         for routed in result.routed:
             for edge in routed.edges:
                 sent[edge.stream] = sent.get(edge.stream, 0) + edge.bytes
+        self.office.settle(batch, lag, tallies, sent)
+        busy = [0.0] * share.schedule.nodes
+        for tally in tallies:
+            busy[tally.node] += tally.busy
         parked = int(book.members["parked"].count())
         figures = {
             "live": book.members.height - parked,

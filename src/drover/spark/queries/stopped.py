@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from drover.flow.book.book import ADDED, Wish
+from drover.flow.book.figures import FIGURES
 from drover.flow.book.files import Recovered, recover, write_wish
 from drover.flow.state.commits import latest
 from drover.flow.state.storage import open_root
@@ -15,7 +16,6 @@ from drover.flow.state.versions import Version
 from drover.spark.queries.listing import listing
 from drover.spark.queries.names import Names
 from drover.spark.queries.reopen import NOTES
-from drover.spark.queries.standing import FIGURES
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,15 +32,16 @@ def table(checkpoint: str, tenant: str | None = None) -> pl.DataFrame:
     return rows_of(find(checkpoint), tenant)
 
 
-def rows_of(given: Found, tenant: str | None = None) -> pl.DataFrame:
-    """Return one row per query that was found."""
+def rows_of(given: Found, tenant: str | None = None, figures: pl.DataFrame | None = None) -> pl.DataFrame:
+    """Return one row per query that was found; `figures` are what was measured of them, if anything."""
     found, failed = given.recovered, given.failed
     gone = [number for wish in found.wishes for number in wish.dropped]
     waiting = pl.concat([pl.DataFrame(schema=ADDED), *(wish.added for wish in found.wishes)])
     reasons = pl.col("number").cast(pl.String).replace_strict(failed, default=None, return_dtype=pl.String)
     members = found.book.members.with_columns(pl.coalesce("parked", reasons).alias("parked"))
     here = ~pl.col("number").is_in(gone)
-    return listing(members.filter(here), waiting.filter(here), pl.DataFrame(schema=FIGURES), None, tenant)
+    measured = pl.DataFrame(schema=FIGURES) if figures is None else figures
+    return listing(members.filter(here), waiting.filter(here), measured, None, tenant)
 
 
 def drop(checkpoint: str, names: Sequence[str], tenant: str | None, *, every: bool) -> int:

@@ -1,7 +1,7 @@
 """Submitted queries as a report tells of them, worked out from the book and the state of the last commit.
 
-Rule 1: a checkpoint keeps no figures of single queries. What is worked out here follows from what it does keep: who is
-where, and the state of a family on a node, of which a query counts as having its mean share.
+Rule 1: what was measured is in a file that is written now and then, and may be missing. All else follows from what a
+checkpoint always keeps: who is where, and the state of a family on a node, of which a query counts as having its share.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from drover.flow.book.figures import Figures
 from drover.flow.families.moves import family_and_node
 from drover.flow.state.versions import Version
 from drover.network.model import Network
@@ -41,16 +42,18 @@ class Herds:
     """What is told of queries."""
 
     counts: Mapping[str, Any]  # Any: numbers, as `listing.summary` has them
-    families: pl.DataFrame  # family, queries, nodes, bytes, rows: the largest state first
-    heaviest: pl.DataFrame  # query, tenant, node, since, family, share (bytes): live ones, the largest share first
+    families: pl.DataFrame  # family, queries, nodes, bytes, rows, rows_in, rows_out, busy: the largest state first
+    heaviest: pl.DataFrame  # query, tenant, node, since, family, share (bytes), and what FIGURES has: the busiest first
     parked: pl.DataFrame  # query, tenant, since, parked: the newest first
     readings: tuple[Reading, ...]  # by stream
     missing: tuple[str, ...]
+    figures: Figures | None = None  # None if nothing was measured
 
 
-def herds_of(found: Found, network: Network | None) -> Herds:
-    """Return what a report tells of the queries in a checkpoint."""
-    rows, states = rows_of(found), _states(found.version)
+def herds_of(found: Found, network: Network | None, figures: Figures | None = None) -> Herds:
+    """Return what a report tells of the queries in a checkpoint; `figures` is what was measured of them last."""
+    rows = rows_of(found, figures=None if figures is None else figures.queries)
+    states = _states(found.version)
     live = rows.filter(pl.col("state") == LIVE)
     local = live.group_by("family", "node", maintain_order=True).agg(pl.len().alias("queries"))
     local = local.join(states, on=("family", "node"), how="left", maintain_order="left").fill_null(0)
@@ -58,15 +61,21 @@ def herds_of(found: Found, network: Network | None) -> Herds:
     families = local.group_by("family", maintain_order=True).agg(
         pl.col("queries").sum(), pl.col("node").n_unique().alias("nodes"), pl.col("bytes").sum(), pl.col("rows").sum()
     )
+    sums = {
+        name: pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()) for name in ("rows_in", "rows_out", "busy")
+    }
+    taken = live.group_by("family").agg(**sums)  # null, not 0, where nothing was measured
+    families = families.join(taken, on="family", how="left", maintain_order="left")
     heaviest = live.join(share, on=("family", "node"), how="left", maintain_order="left")
     missing: list[str] = []
     return Herds(
         summary(rows),
         families.sort("bytes", "queries", "family", descending=[True, True, False]),
-        heaviest.sort("share", descending=True, maintain_order=True),
+        heaviest.sort("busy", "share", descending=True, nulls_last=True, maintain_order=True),
         rows.filter(pl.col("state") == PARKED).reverse(),
         _readings(found, live["query"], network, missing),
         tuple(missing),
+        figures,
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from drover.web.report.figures import NONE, count, number, size
+from drover.flow.book.figures import Figures
+from drover.web.report.figures import NONE, count, number, seconds, size
 from drover.web.report.herds import Herds
 from drover.web.report.lists import left_out
 from drover.web.report.markup import Content, element
@@ -13,17 +14,22 @@ from drover.web.report.tables import Column, table
 MOST_FAMILIES: Final = 50
 MOST_QUERIES: Final = 100
 MOST_PARKED: Final = 100
-KEPT: Final = (
-    "As of the last commit. A checkpoint does not keep rates and busy seconds of queries, nor the bytes that were sent "
-    "of each source for them: of a run that works, drover queries tells the former, and lastProgress the latter."
+UNMEASURED: Final = (
+    "As of the last commit. Nothing that was measured of queries is kept here: a run writes it down every ten batches, "
+    "and when it ends."
 )
+PER_MILLE: Final = 1_000
+MEASURED: Final = ("rows_in", "rows_out", "busy")
+RATES: Final = tuple(Column(head, "number") for head in ("rows in/s", "rows out/s", "busy ms/s"))
 
 
 def queries(herds: Herds) -> Content:
     """Return how many queries there are, how they read streams, what they take, and who is parked."""
     return (
         element("p", counted(herds)),
-        element("p", KEPT, class_="soft"),
+        element("p", measured(herds.figures), class_="soft"),
+        _sent(herds.figures),
+        _work(herds.figures),
         _readings(herds),
         _families(herds),
         _heaviest(herds),
@@ -39,6 +45,33 @@ def counted(herds: Herds) -> str:
         f"{counts['live']:,} live in {count(counts['families'], 'family', 'families')}, "
         f"{counts['waiting']:,} waiting for a first batch, {counts['parked']:,} parked."
     )
+
+
+def measured(figures: Figures | None) -> str:
+    """Return in a sentence or two what was measured of all queries together."""
+    if figures is None:
+        return UNMEASURED
+    return (
+        f"As of the last commit. Rates and busy seconds are means over {seconds(figures.seconds)} of batches up to "
+        f"batch {figures.batch}. By these rates, a row that some query wants travels to {number(figures.replication)} "
+        "nodes on the mean."
+    )
+
+
+def _sent(figures: Figures | None) -> Content:
+    if figures is None or not figures.sent:
+        return ()
+    columns = [Column("source"), Column("bytes per second", "number")]
+    rows = [[source, size(rate)] for source, rate in sorted(figures.sent.items())]
+    return table("Sent: what the router sends of each source to nodes, copies included", columns, rows)
+
+
+def _work(figures: Figures | None) -> Content:
+    if figures is None or not figures.busy:
+        return ()
+    columns = [Column("node"), Column("busy ms/s", "number")]
+    rows = [[f"node {node}", number(busy * PER_MILLE)] for node, busy in enumerate(figures.busy)]
+    return table("Work: what all queries take of each node", columns, rows)
 
 
 def _readings(herds: Herds) -> Content:
@@ -64,12 +97,12 @@ def _families(herds: Herds) -> Content:
         return ()
     columns = [
         Column("family"), Column("queries", "number"), Column("nodes", "number"), Column("state", "number"),
-        Column("rows of state", "number"),
+        Column("rows of state", "number"), *rates(herds),
     ]  # fmt: skip
-    shown = found.select("family", "queries", "nodes", "bytes", "rows").head(MOST_FAMILIES)
+    shown = found.select("family", "queries", "nodes", "bytes", "rows", *MEASURED).head(MOST_FAMILIES)
     rows = [
-        [family, f"{many:,}", str(nodes), size(taken), f"{kept:,}"]
-        for family, many, nodes, taken, kept in shown.iter_rows()
+        [family, f"{many:,}", str(nodes), size(taken), f"{kept:,}", *_cells(herds, *figures)]
+        for family, many, nodes, taken, kept, *figures in shown.iter_rows()
     ]
     return (
         table("Families of live queries, the largest state first", columns, rows),
@@ -79,21 +112,35 @@ def _families(herds: Herds) -> Content:
 
 def _heaviest(herds: Herds) -> Content:
     found = herds.heaviest
+    least = "those with the least state" if herds.figures is None else "the least busy"
     if not found.height:
         return element("p", "No query is live.")
     columns = [
         Column("query"), Column("tenant"), Column("node", "number"), Column("since batch", "number"), Column("family"),
-        Column("state, mean", "number"),
+        Column("state, mean", "number"), *rates(herds),
     ]  # fmt: skip
-    shown = found.select("query", "tenant", "node", "since", "family", "share").head(MOST_QUERIES)
+    shown = found.select("query", "tenant", "node", "since", "family", "share", *MEASURED).head(MOST_QUERIES)
     rows = [
-        [query, tenant, str(node), str(since), family, size(share)]
-        for query, tenant, node, since, family, share in shown.iter_rows()
+        [query, tenant, str(node), str(since), family, size(share), *_cells(herds, *figures)]
+        for query, tenant, node, since, family, share, *figures in shown.iter_rows()
     ]
     return (
         table("Live queries, the heaviest first; state is the mean of the family on the node", columns, rows),
-        left_out(found.height, MOST_QUERIES, "those with the least state"),
+        left_out(found.height, MOST_QUERIES, least),
     )
+
+
+def rates(herds: Herds) -> tuple[Column, ...]:
+    """Return the columns of what was measured, if anything was."""
+    return () if herds.figures is None else RATES
+
+
+def _cells(herds: Herds, rows_in: float | None, rows_out: float | None, busy: float | None) -> list[str]:
+    """Return what was measured of a query or a family; nothing was of one that has just come."""
+    if herds.figures is None:
+        return []
+    taken = None if busy is None else busy * PER_MILLE
+    return [NONE if value is None else number(value) for value in (rows_in, rows_out, taken)]
 
 
 def _parked(herds: Herds) -> Content:

@@ -20,6 +20,7 @@ from drover.control.history import Saved
 from drover.control.record import Record
 from drover.control.settings import Control, control_of
 from drover.errors import DroverError, shorten
+from drover.flow.book.figures import Figures, read_figures
 from drover.flow.book.files import FOLDER as BOOK
 from drover.flow.planlog import PLANS, read_plan
 from drover.flow.state.layout import COMMITS
@@ -47,6 +48,7 @@ class Material:
     written: datetime | None = None  # when the loop last wrote something
     missing: tuple[str, ...] = ()
     queries: Found | None = None  # None if none was ever submitted
+    figures: Figures | None = None  # what was measured of queries last; None if nothing was
 
 
 def read(checkpoint: str | os.PathLike[str], last: int | None = None) -> Material:
@@ -62,9 +64,10 @@ def read(checkpoint: str | os.PathLike[str], last: int | None = None) -> Materia
     settings = None
     if saved is not None:
         settings = _try(missing, "the settings of the control loop", lambda: _settings(saved.settings))
-    queries = None
+    queries = figures = None
     if sizes(fs, join(root, BOOK)):
         queries = _try(missing, "the queries", lambda: find(os.fspath(checkpoint)))
+        figures = _figures(fs, root, missing)
     return Material(
         os.fspath(checkpoint),
         network.name if network is not None else "" if saved is None else saved.network,
@@ -76,6 +79,7 @@ def read(checkpoint: str | os.PathLike[str], last: int | None = None) -> Materia
         fs.get_file_info(memory).mtime if saved is not None else None,
         tuple(missing),
         queries,
+        figures,
     )
 
 
@@ -117,6 +121,15 @@ def _records(fs: FileSystem, root: str, last: int | None) -> list[Record]:
     found = history.read(fs, root, None if last is None else 2 * last)
     periods = sorted({record.period for record in found})[-last:] if last is not None else []
     return [record for record in found if record.period >= periods[0]] if periods else found
+
+
+def _figures(fs: FileSystem, root: str, missing: list[str]) -> Figures | None:
+    """Return the figures of queries; that there are none is told with the queries."""
+    try:
+        return read_figures(fs, root)
+    except DroverError as error:
+        missing.append(f"the figures of queries: {error}")
+        return None
 
 
 def _saved(fs: FileSystem, root: str, memory: str) -> Saved | None:

@@ -59,7 +59,7 @@ def story_of(material: Material) -> Story:
     view = None
     if material.network is not None and material.plan is not None:
         view = _view(material, material.network, material.plan, settings, missing)
-    herds = None if material.queries is None else herds_of(material.queries, material.network)
+    herds = None if material.queries is None else herds_of(material.queries, material.network, material.figures)
     missing += [] if herds is None else herds.missing
     return Story(
         material,

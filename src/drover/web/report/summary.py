@@ -11,6 +11,7 @@ from drover.control.record import Kind
 from drover.control.settings import Control
 from drover.control.view import capacities
 from drover.web.report.figures import clock, count, duration, finite, number, percent, seconds, size
+from drover.web.report.herds import Herds
 from drover.web.report.queries import counted
 from drover.web.report.story import Story
 
@@ -125,6 +126,19 @@ def _queries(story: Story) -> Iterator[str]:
         yield f"Submitted: {counted(story.herds)}"
 
 
+def _measured(herds: Herds) -> dict[str, Any] | None:  # Any: JSON
+    figures = herds.figures
+    if figures is None:
+        return None
+    return {
+        "batch": figures.batch,
+        "seconds": figures.seconds,
+        "replication": figures.replication,
+        "bytes_per_second": dict(figures.sent),
+        "busy": list(figures.busy),
+    }
+
+
 def as_data(story: Story) -> dict[str, Any]:  # Any: JSON
     """Return the summary as programs read it; what nothing limits, or nobody knows, is null."""
     line, room, plan = story.timeline, story.room, story.material.plan
@@ -152,6 +166,6 @@ def as_data(story: Story) -> dict[str, Any]:  # Any: JSON
             "overloaded": list(room.overloaded),
             "weakest_source": None if weakest is None else weakest.source,
         },
-        "queries": None if story.herds is None else dict(story.herds.counts),
+        "queries": None if story.herds is None else {**story.herds.counts, "measured": _measured(story.herds)},
         "missing": list(story.missing),
     }
