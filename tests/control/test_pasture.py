@@ -114,3 +114,30 @@ def test_refinement_moves_few_and_rows_travel_less(seed: int, most: int) -> None
     assert len(moved) <= most
     assert sorted(moved) == sorted(number for number in numbers if nodes[number] != after[number])
     assert pasture.replication < before if moved else pasture.replication == before
+
+
+@given(seed=st.integers(0, 1000))
+def test_topics_that_nobody_wants_are_forgotten_and_nothing_else_changes(seed: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("drover.control.pasture.LEAST", 8)
+        _compare_with_one_that_remembers(np.random.default_rng(seed))
+
+
+def _compare_with_one_that_remembers(rng: np.random.Generator) -> None:
+    forgets, remembers = (Pasture(3, np.random.default_rng(0)) for _ in range(2))
+    remembers._many = 10**9
+    here: list[int] = []
+    for turn in range(12):
+        numbers = list(range(10 * turn, 10 * turn + 10))
+        topics = [[("s", "k", int(value)) for value in rng.integers(0, 15, 2) + 15 * turn] for _ in numbers]
+        placed = [pasture.place(numbers, topics, np.ones(10)) for pasture in (forgets, remembers)]
+        assert placed[0].equals(placed[1])
+        here = [*here, *numbers]
+        gone = rng.choice(here, min(len(here) - 3, 10), replace=False).tolist()
+        here = [number for number in here if number not in gone]
+        for pasture in (forgets, remembers):
+            pasture.measure({topic: 1.0 + topic[2] % 3 for wanted in topics for topic in wanted})
+            pasture.leave(gone)
+        assert forgets.nodes_of(here).equals(remembers.nodes_of(here))
+        assert forgets.replication == remembers.replication
+    assert len(forgets._topics) < len(remembers._topics)

@@ -23,6 +23,7 @@ from drover.herding.herd import Herd, Snapshot
 from drover.load.arrays import Flags, Floats, Ints
 
 POLICY = "gather"
+LEAST = 4_096  # topics that are kept, whether somebody wants them or not
 Topics = Sequence[Hashable]  # of one query
 
 
@@ -38,6 +39,7 @@ class Pasture:
         self._number_of: dict[int, int] = {}  # the other way round
         self._herd: Herd | None = None
         self._known = 0  # topics that the herd has heard of
+        self._many = LEAST  # topics, after which those that nobody wants are forgotten
 
     @property
     def replication(self) -> float:
@@ -88,6 +90,18 @@ class Pasture:
             del self._member_of[number]
         if numbers and self._herd is not None:
             self._herd.leave_many(numbers)
+            if len(self._topics) > self._many:
+                self._forget(self._herd.snapshot())
+
+    def _forget(self, saved: Snapshot) -> None:
+        """Forget the topics that nobody wants, or a run would remember every constant that it was ever asked for."""
+        used, source = np.unique(saved.source, return_inverse=True)
+        kept = set(used.tolist())
+        self._topics = {topic: int(np.searchsorted(used, t)) for topic, t in self._topics.items() if t in kept}
+        self._rates = [self._rates[t] for t in used]
+        self._known = len(used)
+        self._many = max(2 * len(used), LEAST)  # so that it takes no longer than to take in as many
+        self._herd = Herd.restored(replace(saved, rate=np.array(self._rates), source=source), self._rng)
 
     def move(self, member: int, node: int) -> None:
         """Let a query be on a node, as somebody wishes; DroverError if either is not there, or the node is closed."""
