@@ -152,8 +152,8 @@ EXPERIMENTS: Final = (
                 "gather",
                 "Not in the text: gathering takes at most the traffic of LeastCost in every plot.",
                 everywhere,
-                "At skew 1, where some thirty sources are everywhere, it takes as much, up to a few parts of ten thousand; "
-                "elsewhere up to 14 % less.",
+                "At skew 1, where some thirty sources are everywhere, it takes as much, but for a few parts of ten "
+                "thousand; elsewhere up to 14 % less.",
             ),
         ),
     ),
