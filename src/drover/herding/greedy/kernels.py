@@ -16,7 +16,7 @@ from drover.herding.sets.kernels import compiled, part
 from drover.load.arrays import Flags, Floats, Ints
 
 NOBODY = -1
-UNKNOWN, NEVER = -np.inf, np.inf  # costs
+UNKNOWN = -np.inf  # cost
 
 
 class Types(NamedTuple):
@@ -163,18 +163,20 @@ def fill(types: Types, done: Ints, least: Floats, room: float, t: int, j: int, s
     return load
 
 
-@part
-def goes_first(cost: Floats, rank: Ints, density: Floats, best: Ints, i: int, j: int) -> bool:
-    """Return whether the best pair of server i goes before that of server j, which is a lower one, or -1."""
-    if j == NOBODY:
-        return bool(best[i] != NOBODY)
-    if cost[i] != cost[j]:
-        return bool(cost[i] < cost[j])
-    if rank[i] != rank[j]:
-        return bool(rank[i] < rank[j])
-    if density[i] != density[j]:
-        return bool(density[i] < density[j])
-    return bool(best[i] < best[j])
+@compiled
+def winner(cost: Floats, rank: Ints, density: Floats, best: Ints) -> int:
+    """Return the server whose best pair with a type goes first, or -1 if nobody has one; arrays are (k,)."""
+    j = NOBODY
+    for i in range(len(cost)):
+        if best[i] == NOBODY:
+            continue
+        if j == NOBODY or cost[i] < cost[j]:
+            j = i
+        elif cost[i] == cost[j]:
+            # The lower rank, then the least relative load, the lower type, and the lower server, which comes first.
+            mine, other = (rank[i], density[i], best[i]), (rank[j], density[j], best[j])
+            j = i if mine < other else j
+    return j
 
 
 @compiled
@@ -217,25 +219,18 @@ def assign(types: Types, limits: Floats, capacity: Floats, whole: bool, server: 
     density, traffic = np.zeros(k), np.zeros(k)
     cost, rank, best = np.full(k, UNKNOWN), np.zeros(k, np.int64), np.zeros(k, np.int64)  # of the best type
     while True:
-        j = NOBODY
-        for i in range(k):
-            # What was best for a server is at least as good as what is now: so only who would win has to look again.
-            if not goes_first(cost, rank, density, best, i, j):
-                continue
-            if cost[i] == UNKNOWN or least[best[i]] > room[i]:
-                best[i] = refresh(types, heaps[i], size, place, least, holds[i], room[i], i)
-                if best[i] == NOBODY:
-                    cost[i] = NEVER
-                    continue
-                rank[i] = types.rank[best[i]]
-                cost[i] = added(types.start, types.source, types.rate, holds[i], best[i])
-                cost[i] += traffic[i] if whole else 0.0
-                if not goes_first(cost, rank, density, best, i, j):
-                    continue
-            j = i
+        j = winner(cost, rank, density, best)
         if j == NOBODY:
             return
         t = best[j]
+        # What was best for a server is at least as good as what is now: so only who wins has to look again.
+        if cost[j] == UNKNOWN or least[t] > room[j]:
+            best[j] = t = refresh(types, heaps[j], size, place, least, holds[j], room[j], j)
+            if t != NOBODY:
+                rank[j] = types.rank[t]
+                cost[j] = added(types.start, types.source, types.rate, holds[j], t)
+                cost[j] += traffic[j] if whole else 0.0
+            continue
         room[j] -= fill(types, done, least, room[j], t, j, server)
         density[j] = (limits[j] - room[j]) / capacity[j]  # exact: all of them are multiples of a grain
         for s in types.source[types.start[t] : types.start[t + 1]]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from drover.herding.greedy.kernels import NEVER, NOBODY, UNKNOWN, Types, fill, goes_first
+from drover.herding.greedy.kernels import NOBODY, UNKNOWN, Types, fill, winner
 from drover.herding.sets.kernels import Words, compiled, drop_bit, lowest_bit, part, put_bit
 from drover.load.arrays import Flags, Floats, Ints
 
@@ -123,24 +123,17 @@ def assign(types: Types, limits: Floats, capacity: Floats, whole: bool, server: 
     density, traffic = np.zeros(k), np.zeros(k)  # traffic and costs are in sources
     cost, rank, best = np.full(k, UNKNOWN), np.zeros(k, np.int64), np.zeros(k, np.int64)  # of the best type
     while True:
-        j = NOBODY
-        for i in range(k):
-            # What was best for a server is at least as good as what is now: so only who would win has to look again.
-            if not goes_first(cost, rank, density, best, i, j):
-                continue
-            if cost[i] == UNKNOWN or least[best[i]] > room[i]:
-                best[i], lacking = next_type(levels.sets[i], levels.first[i], levels.left, least, room[i])
-                if best[i] == NOBODY:
-                    cost[i] = NEVER
-                    continue
-                rank[i] = types.rank[best[i]]
-                cost[i] = lacking + (traffic[i] if whole else 0.0)
-                if not goes_first(cost, rank, density, best, i, j):
-                    continue
-            j = i
+        j = winner(cost, rank, density, best)
         if j == NOBODY:
             return
         t = best[j]
+        # What was best for a server is at least as good as what is now: so only who wins has to look again.
+        if cost[j] == UNKNOWN or least[t] > room[j]:
+            t, lacking = next_type(levels.sets[j], levels.first[j], levels.left, least, room[j])
+            best[j] = t
+            if t != NOBODY:
+                rank[j], cost[j] = types.rank[t], lacking + (traffic[j] if whole else 0.0)
+            continue
         room[j] -= fill(types, done, least, room[j], t, j, server)
         density[j] = (limits[j] - room[j]) / capacity[j]  # exact: all of them are multiples of a grain
         traffic[j] += take_in(types, levels, holds[j], t, j)
