@@ -11,7 +11,7 @@ import pytest
 
 from drover.cli import COMMANDS, main
 from drover.control.settings import Control, Mode
-from tests.cli.golden import agrees
+from tests.cli.golden import agrees, said
 from tests.spark.pens import START, Pen, stopped
 
 TRAFFIC = str(Path(__file__).parents[2] / "examples" / "traffic.yaml")
@@ -23,13 +23,6 @@ def pen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pen]:
     monkeypatch.chdir(tmp_path)
     with Pen(Path("flock").absolute()) as made:
         yield made
-
-
-def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    assert main(list(words)) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    return out
 
 
 def data(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:  # Any: JSON

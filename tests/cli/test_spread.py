@@ -10,7 +10,7 @@ import pytest
 
 from drover.cli import main
 from drover.network.grid import Epoch, Grid
-from tests.cli.golden import agrees
+from tests.cli.golden import agrees, said
 from tests.spark.pens import Pen, spreadable
 
 
@@ -20,13 +20,6 @@ def pen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pen]:
     monkeypatch.chdir(tmp_path)
     with spreadable(Path("here").absolute()) as made:
         yield made
-
-
-def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    assert main(list(words)) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    return out
 
 
 def test_a_session_reads_well(pen: Pen, capsys: pytest.CaptureFixture[str]) -> None:
