@@ -17,7 +17,7 @@ from drover.herding.generate import Workload, churn, generate
 from drover.herding.herd import Herd, Moved, Snapshot
 from drover.herding.online.play import ONLINE
 from drover.herding.online.servers import watch_servers
-from drover.herding.online.state import CAPACITY, KINDS, LIVE, LOAD, TRAFFIC, State, holders, types_on
+from drover.herding.online.state import CAPACITY, HELD, KINDS, LIVE, LOAD, State, holders, types_on
 from drover.herding.twins import Plain
 
 SOURCES = 6
@@ -25,8 +25,8 @@ SOURCES = 6
 
 def same(one: State, other: State) -> bool:
     """Whether two states say the same, wherever their lists are."""
-    parts = ("load", "capacity", "traffic", "kinds", "rate", "degree", "size")
-    totals = [LOAD, CAPACITY, LIVE, KINDS, TRAFFIC]
+    parts = ("load", "capacity", "traffic", "held", "kinds", "rate", "degree", "size")
+    totals = [LOAD, CAPACITY, LIVE, KINDS, HELD]
     return (
         all(getattr(one, name).tolist() == getattr(other, name).tolist() for name in parts)
         and one.totals[totals].tolist() == other.totals[totals].tolist()

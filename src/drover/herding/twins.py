@@ -52,8 +52,11 @@ class Plain:
 
     def traffic(self, j: int) -> float:
         """Return the rate of the sources that server j receives."""
-        held = {s for query in self.queries.values() if query.server == j for s in query.sources}
-        return float(sum(self.rate[s] for s in sorted(held)))
+        return float(sum(self.rate[s] for s in sorted(self.held(j))))
+
+    def held(self, j: int) -> set[int]:
+        """Return the sources that server j receives."""
+        return {s for query in self.queries.values() if query.server == j for s in query.sources}
 
     def types(self, j: int) -> set[tuple[int, ...]]:
         """Return the types on server j."""
@@ -136,10 +139,10 @@ class Plain:
 
     def promise(self, density: float, j: int) -> float:
         """Return what server j promises for later to a query that has to be copied something."""
-        traffic = sum(self.traffic(i) for i in range(len(self.capacity)))
-        fair, share = density * self.capacity[j], traffic * self.capacity[j] / sum(self.capacity)
+        held = [len(self.held(i)) for i in range(len(self.capacity))]
+        fair, share = density * self.capacity[j], sum(held) * self.capacity[j] / sum(self.capacity)
         room = self.limit(fair) - fair
-        wealth = WEALTH * self.traffic(j) / share if share > 0 else 0.0
+        wealth = WEALTH * held[j] / share if share > 0 else 0.0
         return wealth - (self.load(j) - fair) / room if room > 0 else wealth
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from drover.errors import nearest, nearest_name
-from drover.hierarchy.cluster import CLUSTER, CLUSTERS, MARKS, NODE
+from drover.hierarchy.cluster import CLUSTER, CLUSTERS, NODE
+from drover.hierarchy.layout import MARKS
 from drover.network.files import codecs
 from drover.network.files.codecs import Codec, ListOf, MapOf, Parsed, Plain, Reading, Text, fault_at
 from drover.network.files.document import Fields, Items, Node, Scalar

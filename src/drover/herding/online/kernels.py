@@ -14,6 +14,7 @@ from drover.herding.online.state import (
     CAPACITY,
     GATHER,
     HASH,
+    HELD,
     KINDS,
     LEAST_COST,
     LEAST_SOURCE,
@@ -23,7 +24,6 @@ from drover.herding.online.state import (
     RANDOM,
     RARE_FIRST,
     SERVERS,
-    TRAFFIC,
     TURN,
     WISH,
     Rules,
@@ -106,7 +106,7 @@ def least_cost(state: State, rules: Rules, sources: Ints, weight: float, work: F
         found, gain[j] = gain[j], 0.0
         if found == most and is_open(rules, load, capacity, weight, density, j):
             close = nearness(rules, staying, load[j], density * capacity[j], work[1, j], work[2, j], held, rate)
-            hopes = promise(rules, state.totals, load[j], capacity[j], state.traffic[j], density) if hoping else 0.0
+            hopes = promise(rules, state.totals, load[j], capacity[j], state.held[j], density) if hoping else 0.0
             same = close == nearest and hopes == hope
             ahead = close > nearest or (close == nearest and hopes > hope)
             if best < 0 or ahead or (same and lighter(load, capacity, j, best)):
@@ -196,7 +196,8 @@ def host(state: State, sources: Ints, weight: float, kind: int, j: int) -> None:
         state.degree[s] += 1
         if enter(state, s, j) == 1:
             state.traffic[j] += state.rate[s]
-            state.totals[TRAFFIC] += state.rate[s]
+            state.held[j] += 1
+            state.totals[HELD] += 1
     if kind >= 0 and count_up(state.kind_keys, state.kind_counts, kind * SERVERS + j) == 1:
         state.kinds[j] += 1
         state.totals[KINDS] += 1
@@ -213,7 +214,8 @@ def release(state: State, sources: Ints, weight: float, kind: int, j: int) -> No
         state.degree[s] -= 1
         if strike(state, s, j) == 0:
             state.traffic[j] -= state.rate[s]
-            state.totals[TRAFFIC] -= state.rate[s]
+            state.held[j] -= 1
+            state.totals[HELD] -= 1
     if kind >= 0 and count_down(state.kind_keys, state.kind_counts, kind * SERVERS + j) == 0:
         state.kinds[j] -= 1
         state.totals[KINDS] -= 1

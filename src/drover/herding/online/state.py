@@ -14,7 +14,7 @@ import numpy as np
 from drover.herding.sets.kernels import EMPTY, SmallInts, plant, rehash
 from drover.load.arrays import Floats, Ints
 
-LOAD, CAPACITY, ARRIVED, LIVE, TURN, USED, KINDS, TRAFFIC = range(8)  # places in `totals`
+LOAD, CAPACITY, ARRIVED, LIVE, TURN, USED, KINDS, HELD = range(8)  # places in `totals`
 LEAST_COST, RARE_FIRST, GATHER, LEAST_SOURCE, LEAST_TYPES, RANDOM, IN_TURN, HASH, WISH = range(9)  # policies
 SERVERS: Final = 1 << 20  # a pair of type t and server j has the key t * SERVERS + j
 LEAST: Final = 64  # places of a table or of the pool
@@ -47,6 +47,7 @@ class State(NamedTuple):
     load: Floats  # (K,) load of server j
     capacity: Floats  # (K,) size of server j, 0 if there is none
     traffic: Floats  # (K,) rate of the sources that server j holds
+    held: Ints  # (K,) how many sources these are
     kinds: Ints  # (K,) types on server j
     tree: Ints  # (2 P,) tournament for the least relative load
     rate: Floats  # (m,)
@@ -72,6 +73,7 @@ def empty_state(rate: Floats, capacity: Floats) -> State:
         np.zeros(size),
         np.array(capacity, dtype=np.float64),
         np.zeros(size),
+        np.zeros(size, dtype=np.int64),
         np.zeros(size, dtype=np.int64),
         np.zeros(2 * leaves, dtype=np.int64),
         np.array(rate, dtype=np.float64),
@@ -110,6 +112,7 @@ def with_server(state: State, j: int, capacity: float) -> State:
         load=np.concatenate([state.load, nothing]),
         capacity=sizes,
         traffic=np.concatenate([state.traffic, nothing]),
+        held=np.concatenate([state.held, nothing.astype(np.int64)]),
         kinds=np.concatenate([state.kinds, nothing.astype(np.int64)]),
         tree=np.zeros(2 * leaves, dtype=np.int64),
     )

@@ -5,14 +5,14 @@ Rule 1: small pure functions of one server, inlined where servers are looked at 
 
 from __future__ import annotations
 
-from drover.herding.online.state import ARRIVED, CAPACITY, LEAST_COST, LIVE, RARE_FIRST, TRAFFIC, Rules
+from drover.herding.online.state import ARRIVED, CAPACITY, HELD, LEAST_COST, LIVE, RARE_FIRST, Rules
 from drover.herding.sets.kernels import part
 from drover.load.arrays import Floats
 
 ROUNDING = 1e-12
 STAYING = 0.75  # of all that arrived are still here: below that, gathering counts on departures
 PENALTY = 0.3  # of a server filled to its limit, against a source of mean rate all of whose queries are there
-WEALTH = 0.5  # of a server that receives twice its share of all traffic, against one that is filled to its limit
+WEALTH = 0.5  # of a server with twice its share of all sources that servers hold, against one filled to its limit
 
 
 @part
@@ -62,12 +62,12 @@ def nearness(
 
 
 @part
-def promise(rules: Rules, totals: Floats, load: float, capacity: float, traffic: float, density: float) -> float:
+def promise(rules: Rules, totals: Floats, load: float, capacity: float, held: int, density: float) -> float:
     """Return what a server that has to copy a source promises for later.
 
-    One that receives much has the sources of many queries to come; but it must not be full by then.
+    One that holds many sources has those of many queries to come; but it must not be full by then.
     """
-    fair, share = density * capacity, totals[TRAFFIC] * capacity / totals[CAPACITY]
+    fair, share = density * capacity, totals[HELD] * capacity / totals[CAPACITY]
     room = limit_of(rules, fair) - fair
-    wealth = WEALTH * traffic / share if share > 0 else 0.0
+    wealth = WEALTH * held / share if share > 0 else 0.0
     return wealth - (load - fair) / room if room > 0 else wealth
