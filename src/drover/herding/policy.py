@@ -52,7 +52,7 @@ WORDS: Final[Mapping[str, str]] = {
     "partition": "by the hypergraph partitioner Mt-KaHyPar, an extra",
     "least-cost": "where it adds least traffic, then the least loaded",
     "rare-first": "as least-cost, then where the rarest of its sources is",
-    "gather": "as rare-first, then the server that receives most for its load; knows departures",
+    "gather": "as rare-first, then the server that holds most sources for its load; knows departures",
     "least-source": "where the server has least traffic with it",
     "least-types": "where the server has the fewest types with it (LeastQT)",
     "random": "any server that may take it (OnRand)",
