@@ -183,7 +183,7 @@ def test_what_queries_take_is_listed_parked_ones_first(pen: Pen, capsys: pytest.
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "running: 30 queries: 29 live, 1 parked; results are at most 0.25 s behind"
     assert lines[3].split() == ["q3", "acme", "parked", "0", "-", "-", "-", "-", "it", "divides"]
-    assert lines[4].split() == ["q29", "acme", "live", "0", "10.0", "5.00", "14.500", "4,096"]
+    assert lines[4].split() == ["q29", "acme", "live", "1", "10.0", "5.00", "14.500", "4,096"]
     assert lines[-1] == "... and 10 more; --json has them all"
 
 

@@ -170,7 +170,7 @@ def test_a_process_on_a_tree_that_is_killed_loses_and_doubles_nothing(
     batches = tree_batches([EVEN] * 4 + [SURGE] * 12)
     for number, batch in enumerate(batches):
         write_files(tmp_path, batch, number)
-    for _ in range(3):
+    for _ in range(2):
         victim = Victim(tmp_path, tree="yes")
         try:
             assert victim.wait_for(victim.committed() + 2)

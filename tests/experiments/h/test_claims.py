@@ -134,7 +134,7 @@ def test_real_subscriptions(part: float, worst: float, holds: bool) -> None:
 @pytest.mark.parametrize("name", real.WORKLOADS)
 def test_subscriptions_are_there(name: str) -> None:
     sets = real.subscriptions(name)
-    assert len(sets) == {"reviews": 40_000, "jobs": 25_428}[name]
+    assert len(sets) == {"reviews": 40_000, "jobs": 25_428, "libraries": 5_551}[name]
     assert all(sets)
 
 

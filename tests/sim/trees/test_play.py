@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -32,9 +34,9 @@ def test_equal_seeds_give_equal_courses() -> None:
 
 
 def test_nobody_moves_where_nobody_has_reason_to() -> None:
-    wide = Settings(thresholds=Thresholds(0.0, 9.0))
-    course = play(drawn(), default_rng(1), wide)
-    assert (course.levels == stand_still(drawn()).levels).all()
+    wide, ample = Settings(thresholds=Thresholds(0.0, 1.0)), replace(SHORT, capacity=10_000.0)
+    course = play(drawn(parameters=ample), default_rng(1), wide)
+    assert (course.levels == stand_still(drawn(parameters=ample)).levels).all()
     assert (course.moved, course.rounds, dict(course.sent)) == (0, 0, {})
 
 
