@@ -34,6 +34,7 @@ def answer(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_the_examples_give(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

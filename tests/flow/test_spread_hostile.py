@@ -21,7 +21,7 @@ from tests.flow.stored import StoredHarness
 KINDS = list(PREDICATES)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", [*range(5), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(5, 20))])
 @pytest.mark.parametrize("kind", KINDS)
 def test_pairs_equal_all_pairs_on_hostile_streams(kind: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = default_rng([seed, *kind.encode(), 1])
@@ -38,7 +38,7 @@ def test_pairs_equal_all_pairs_on_hostile_streams(kind: str, seed: int, monkeypa
     assert_frame_equal(harness.output("j").select("a", "b").sort("a", "b"), expected)
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 16))])
 def test_trees_of_four_streams_give_what_whole_joins_give(seed: int) -> None:
     rng = default_rng([seed, 5])
     network = four_streams(rng)

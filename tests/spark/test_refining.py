@@ -35,6 +35,7 @@ def feed(world: World, handle: Handle, files: list[Batch]) -> None:
     handle.processAllAvailable()
 
 
+@pytest.mark.slow
 def test_refinement_moves_queries_with_their_state(
     spark: SparkSession, worlds: Worlds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
