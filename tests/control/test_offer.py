@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import drover
+from drover.control.by_hand import demand_move, move_by_hand
 from drover.control.loop import step
 from drover.control.offer import changed, find, hindrance, offer
 from drover.control.record import Kind, Proposal
 from drover.control.settings import Control, Mode
 from drover.control.state import State
 from drover.control.view import World
-from drover.control.wishes import demand_move, move_by_hand
 from drover.errors import DroverError
 from drover.load.sample import Sample
 from drover.network.model import Network

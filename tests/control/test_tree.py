@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import drover
+from drover.control.by_hand import demand_move
 from drover.control.climb import climb
 from drover.control.explain import explain
 from drover.control.loop import step
@@ -19,7 +20,6 @@ from drover.control.settings import Control, control_of
 from drover.control.state import State
 from drover.control.tree import Hierarchy, conflicts, faults, hierarchy_of
 from drover.control.view import World
-from drover.control.wishes import demand_move
 from drover.errors import DroverError
 from drover.hierarchy.cluster import Cluster, cluster_of
 from drover.load.sample import Sample

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from numpy.random import Generator
+from polars.testing import assert_frame_equal
 
 from drover.diffusion.epochs import MOST_LIVE, parts
 from drover.flow.instances import instances_of, oldest_by_join, reshape, settle_epochs
@@ -13,6 +15,7 @@ from drover.network.grid import Grid, Spread
 from drover.network.model import Network
 from drover.network.operators import Join
 from drover.placement.plan import Plan, round_robin
+from tests.flow.harness import Batch, Harness
 
 GRIDS = (Grid(1, 1), Grid(3, 1), Grid(1, 4), Grid(2, 2), Grid(2, 3), Grid(1, 2), Grid(5, 1), Grid(3, 2))
 MANY = (*GRIDS, Grid(4, 4), Grid(13, 1))  # the last two have more instances than there are nodes, or rows at times
@@ -86,3 +89,17 @@ class Chaos:
 
 def chaos(network: Network, rng: Generator, *, restless: bool = False) -> Chaos:
     return Chaos(network, rng, round_robin(network, int(rng.integers(1, 7))), restless=restless)
+
+
+def assert_as_whole(network: Network, batches: Sequence[Batch], run: Chaos) -> None:
+    """Fail if a network whose joins change from batch to batch gives anything else than one with whole joins."""
+    whole = unspread(network)
+    harness, plain = Harness(network), Harness(whole)
+    for batch in batches:
+        seen = len(harness.samples)
+        harness.run(batch, run.step())
+        run.settle(harness.samples[seen:])
+        plain.run(batch, round_robin(whole, 1))
+    assert (harness.failures, plain.failures) == ([], [])
+    for stream in network.outputs:
+        assert_frame_equal(harness.output(stream), plain.output(stream), check_row_order=False)

@@ -19,7 +19,7 @@ from drover.placement.plan import Instances, Move, Plan, apply, moves, round_rob
 from tests.flow.harness import Batch, Harness
 from tests.flow.operators.test_join_probing import PREDICATES
 from tests.flow.pairs import COLUMNS, SELECT, all_pairs, random_rows
-from tests.flow.spreading import chaos, joins_of, spread_all, unspread
+from tests.flow.spreading import assert_as_whole, chaos, joins_of, spread_all
 from tests.flow.stored import StoredHarness
 
 KINDS = list(PREDICATES)
@@ -89,16 +89,7 @@ def test_a_tree_of_spread_joins_gives_what_whole_ones_give(seed: int) -> None:
     rng = default_rng([seed, 3])
     network = three_way(rng)
     batches = [*random_batches(network, rng), {}]
-    whole = unspread(network)
-    harness, plain, run = Harness(network), Harness(whole), chaos(network, rng)
-    for batch in batches:
-        seen = len(harness.samples)
-        harness.run(batch, run.step())
-        run.settle(harness.samples[seen:])
-        plain.run(batch, round_robin(whole, 1))
-    assert harness.failures == []
-    for stream in network.outputs:
-        assert_frame_equal(harness.output(stream), plain.output(stream), check_row_order=False)
+    assert_as_whole(network, batches, chaos(network, rng))
 
 
 @pytest.mark.parametrize("seed", range(12))

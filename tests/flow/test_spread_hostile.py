@@ -15,7 +15,7 @@ from drover.placement.plan import round_robin
 from tests.flow.harness import Harness
 from tests.flow.hostile import PREDICATES, batches_of, four_streams, two_streams
 from tests.flow.pairs import COLUMNS, SCHEMA, SELECT, START, all_pairs
-from tests.flow.spreading import chaos, joins_of, unspread
+from tests.flow.spreading import assert_as_whole, chaos, joins_of, unspread
 from tests.flow.stored import StoredHarness
 
 KINDS = list(PREDICATES)
@@ -43,16 +43,7 @@ def test_trees_of_four_streams_give_what_whole_joins_give(seed: int) -> None:
     rng = default_rng([seed, 5])
     network = four_streams(rng)
     batches = [*batches_of(network, rng, most=10), {}]
-    whole = unspread(network)
-    harness, plain, run = Harness(network), Harness(whole), chaos(network, rng, restless=bool(rng.random() < 0.5))
-    for batch in batches:
-        seen = len(harness.samples)
-        harness.run(batch, run.step())
-        run.settle(harness.samples[seen:])
-        plain.run(batch, round_robin(whole, 1))
-    assert (harness.failures, plain.failures) == ([], [])
-    for stream in network.outputs:
-        assert_frame_equal(harness.output(stream), plain.output(stream), check_row_order=False)
+    assert_as_whole(network, batches, chaos(network, rng, restless=bool(rng.random() < 0.5)))
 
 
 @pytest.mark.parametrize("seed", range(14))

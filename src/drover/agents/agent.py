@@ -50,6 +50,7 @@ class Agent:
 
     def __init__(self, layout: Layout, node: int, journal: Journal, host: Host, measure: Measure) -> None:
         self._layout, self._node, self._journal, self._host, self._measure = layout, node, journal, host, measure
+        self._place = layout.place(node)
         self._inbox: asyncio.Queue[Message] = asyncio.Queue(HEARD)
 
     async def run(self, seal: Seal, stop: asyncio.Event, tell: Callable[[dict[str, object]], None]) -> None:
@@ -78,14 +79,14 @@ class Agent:
                     task.cancel()
 
     def _hear(self, message: Message) -> None:
-        check(message, self._layout.place(self._node))
+        check(message, self._place)
         with suppress(asyncio.QueueFull):
             self._inbox.put_nowait(message)
 
     def _wake_up(self, now: float) -> Machine:
         records = self._journal.read() or [settle_in(self._layout.begin(self._node))]
         period = self._layout.timing.period
-        machine = Machine(self._layout.place(self._node), records, now, now + random.uniform(0, period))
+        machine = Machine(self._place, records, now, now + random.uniform(0, period))
         self._journal.begin(machine.output.records)
         self._host.do(machine.output.actions)
         for message in machine.output.messages:

@@ -14,7 +14,7 @@ from drover.diffusion.choose import cheapest, weights_of
 from drover.diffusion.cost import Demand
 from drover.diffusion.epochs import LEFT, RIGHT, START, Epochs, begin, instances, retire
 from drover.errors import DroverError, nearest, shorten
-from drover.network.grid import AUTO, SPREAD_RULE, SPREAD_WAY_OUT, Epoch, Grid, Spread, Wish, fits, spread_from
+from drover.network.grid import AUTO, SPREAD_RULE, SPREAD_WAY_OUT, Epoch, Grid, Spread, SpreadLike, fits, spread_from
 from drover.network.model import Network
 from drover.network.operators import Join, Operator, Table
 from drover.network.operators.base import Derived
@@ -136,7 +136,7 @@ def ask(
     plan: Plan,
     network: Network,
     name: str,
-    spread: Wish,
+    spread: SpreadLike,
     demand: Demand = UNKNOWN,
     closed: Collection[int] = (),
 ) -> Plan:
@@ -146,7 +146,7 @@ def ask(
     until measurements call for another one. New instances are dealt to the nodes after the join's own, but for `closed`
     ones, unless all are.
     """
-    wanted, before = wish_of(spread), explicit(plan, network)
+    wanted, before = asked_of(spread), explicit(plan, network)
     join = spread_join(network, name)
     present = before.instances[name].epochs[-1].grid
     if isinstance(wanted, Grid):
@@ -169,7 +169,7 @@ def as_asked(plan: Plan, name: str, spread: Spread) -> Plan:
     return replace(plan, number=plan.number + 1, instances={**plan.instances, name: asked})
 
 
-def wish_of(spread: Wish) -> Spread:
+def asked_of(spread: SpreadLike) -> Spread:
     """Return how a join is to be spread; DroverError if it cannot be."""
     found = spread_from(spread)
     if not fits(found):

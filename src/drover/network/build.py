@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from drover.network.durations import parse_duration
 from drover.network.functions import AnyFunction, Span, columns_of, declaration_of, path_of
-from drover.network.grid import Wish, spread_from
+from drover.network.grid import SpreadLike, spread_from
 from drover.network.model import Network
 from drover.network.operators import (
     Aggregate,
@@ -150,7 +150,7 @@ class Stream:
         on: str | Sequence[str] = (),
         where: str | None = None,
         select: Mapping[str, str] | None = None,
-        spread: Wish | None = None,
+        spread: SpreadLike | None = None,
         how: str = "inner",
         sticky: bool | None = None,
     ) -> Stream:

@@ -40,7 +40,7 @@ class Epoch(NamedTuple):
 # What is asked for: a grid, so many instances in whatever grid, or as many as measurements call for.
 Spread: TypeAlias = Grid | int | Literal["auto"]
 
-Wish: TypeAlias = Spread | tuple[int, int] | str  # the same as people write it
+SpreadLike: TypeAlias = Spread | tuple[int, int] | str  # the same as people write it
 AUTO: Final = "auto"
 SPREAD_RULE: Final = f"a join is spread over a grid of 1 to {MOST_CELLS} instances"
 SPREAD_WAY_OUT: Final = "Write auto, a number of instances such as 4, or rows x columns such as 2 x 3."
@@ -66,16 +66,16 @@ def fits(spread: object) -> bool:
     return spread == AUTO or (len(sides) == len(numbers) == 2 and numbers[0] * numbers[1] <= MOST_CELLS)
 
 
-def spread_from(wish: Wish) -> Spread:
+def spread_from(given: SpreadLike) -> Spread:
     """Return what somebody writes in Python, as text or as two numbers; what cannot be stays as it is, to be refused.
 
     >>> spread_from((2, 3)) == spread_from("2 x 3") == Grid(2, 3)
     True
     """
-    if isinstance(wish, str):
+    if isinstance(given, str):
         with suppress(ExpressionError):
-            return parse_spread(wish)
-    return Grid(*wish) if isinstance(wish, tuple) and len(wish) == 2 else cast("Spread", wish)
+            return parse_spread(given)
+    return Grid(*given) if isinstance(given, tuple) and len(given) == 2 else cast("Spread", given)
 
 
 def parse_spread(text: str) -> Spread:

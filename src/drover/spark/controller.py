@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any, Final
 
 from drover.control import history
+from drover.control.by_hand import Proposed, move_by_hand, spread_as, spread_by_hand
 from drover.control.explain import Explanation, explain
 from drover.control.history import Saved
 from drover.control.loop import approve, step
@@ -25,10 +26,9 @@ from drover.control.record import Kind, Proposal, Record
 from drover.control.settings import KEYS, Control, control_of, described, fitting
 from drover.control.state import State
 from drover.control.view import World
-from drover.control.wishes import Proposed, move_by_hand, spread_as, spread_by_hand
 from drover.errors import DroverError, StateError
 from drover.flow.state.storage import open_root
-from drover.network.grid import Wish
+from drover.network.grid import SpreadLike
 from drover.network.model import Network
 from drover.placement.plan import Plan
 from drover.spark.closed import Slots
@@ -250,14 +250,14 @@ class Controller:
 
     def move(self, unit: str, node: int) -> Plan:
         """Move a unit to a node, with its state, from the next batch on; it then rests like one that the loop moved."""
-        return self._fulfil_wish(partial(move_by_hand, unit, node), lambda plan, _: plan.move(unit, node))
+        return self._do_by_hand(partial(move_by_hand, unit, node), lambda plan, _: plan.move(unit, node))
 
-    def spread(self, join: str, spread: Wish) -> Plan:
-        """Spread a join as somebody wishes, from the next batch on, until another wish, also after a restart."""
+    def spread(self, join: str, spread: SpreadLike) -> Plan:
+        """Spread a join as somebody asks, from the next batch on, until somebody asks again, also after a restart."""
         shape = partial(spread_as, join=join, spread=spread, state=self._state)
-        return self._fulfil_wish(partial(spread_by_hand, join, spread), lambda plan, world: shape(plan, world=world))
+        return self._do_by_hand(partial(spread_by_hand, join, spread), lambda plan, world: shape(plan, world=world))
 
-    def _fulfil_wish(self, proposed: Proposed, change: Callable[[Plan, World], Plan]) -> Plan:
+    def _do_by_hand(self, proposed: Proposed, change: Callable[[Plan, World], Plan]) -> Plan:
         with self._turn:
             self._demand_open()
             proposal = proposed(self._state, world := self._world(), self.settings)

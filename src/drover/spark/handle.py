@@ -16,7 +16,7 @@ from drover.control.explain import Explanation
 from drover.control.offer import Offer
 from drover.control.record import Record
 from drover.errors import DroverError
-from drover.network.grid import Wish
+from drover.network.grid import SpreadLike
 from drover.network.queries import Query
 from drover.network.queries.notation import Entry
 from drover.placement.plan import Plan
@@ -91,7 +91,7 @@ class Handle:
         """Go on with another number of nodes from the next batch on."""
         return self._driver.planner.replan(lambda plan: plan.scale(nodes))
 
-    def spread(self, join: str, spread: Wish) -> Plan:
+    def spread(self, join: str, spread: SpreadLike) -> Plan:
         """Spread a join over so many instances, over a grid, (rows, columns), or (`auto`) as the control loop decides.
 
         From the next batch on; the pairs stay the same. It holds until something else is asked, also after a restart.

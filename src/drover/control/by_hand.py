@@ -1,7 +1,7 @@
-"""What somebody wishes by hand, whatever the judge would say: a unit on another node, a join in another shape.
+"""What somebody asks for by hand, whatever the judge would say: a unit on another node, a join in another shape.
 
-Rule 1: a wish becomes a proposal like those of the loop, so that it is carried out, written down and told like them;
-before anything is measured there is none. Rule 2: what cannot be is refused first.
+Rule 1: what is asked for becomes a proposal like those of the loop, so that it is carried out, written down and told
+like them; before anything is measured there is none. Rule 2: what cannot be is refused first.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from drover.control.state import State
 from drover.control.view import World, look
 from drover.diffusion.cost import Demand
 from drover.errors import DroverError
-from drover.flow.instances import UNKNOWN, ask, spread_join, wish_of
-from drover.network.grid import AUTO, Wish
+from drover.flow.instances import UNKNOWN, ask, asked_of, spread_join
+from drover.network.grid import AUTO, SpreadLike
 from drover.placement.plan import Move, Plan, moves
 
-Proposed = Callable[[State, World, Control], Proposal | None]  # a wish, and what comes of it
+Proposed = Callable[[State, World, Control], Proposal | None]  # what is asked for, and what comes of it
 
 
 def demand_move(unit: str, node: int, world: World) -> None:
@@ -48,7 +48,7 @@ def move_by_hand(unit: str, node: int, state: State, world: World, settings: Con
     )  # fmt: skip
 
 
-def spread_as(plan: Plan, join: str, spread: Wish, state: State, world: World) -> Plan:
+def spread_as(plan: Plan, join: str, spread: SpreadLike, state: State, world: World) -> Plan:
     """Return the plan with a join spread as somebody wishes; DroverError if it cannot be."""
     if world.hierarchy is not None:
         raise DroverError(
@@ -58,13 +58,13 @@ def spread_as(plan: Plan, join: str, spread: Wish, state: State, world: World) -
     return ask(plan, world.network, join, spread, _given(join, state, world), world.closed)
 
 
-def spread_by_hand(join: str, spread: Wish, state: State, world: World, settings: Control) -> Proposal | None:
+def spread_by_hand(join: str, spread: SpreadLike, state: State, world: World, settings: Control) -> Proposal | None:
     """Return the proposal to spread a join; None if it is spread so, or if nothing was measured."""
     plan = world.plan
     after = spread_as(plan, join, spread, state, world)
     if not state.window.periods or after.number == plan.number:
         return None
-    wanted, present = wish_of(spread), plan.instances[join].epochs[-1].grid
+    wanted, present = asked_of(spread), plan.instances[join].epochs[-1].grid
     grid = after.instances[join].epochs[-1].grid
     shape = Reshape(join, present, grid, asked=wanted)
     if wanted == AUTO:

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drover.control.by_hand import spread_as, spread_by_hand
 from drover.control.explain import explain
 from drover.control.offer import changed
 from drover.control.record import Kind, Record, record_of, to_json
 from drover.control.settings import Mode
 from drover.control.state import State
 from drover.control.view import World
-from drover.control.wishes import spread_as, spread_by_hand
 from drover.errors import DroverError
 from drover.flow.instances import reshape, spread_join
 from drover.network.grid import WHOLE, Grid, Spread
