@@ -8,16 +8,18 @@ STALE := stale
 endif
 # CI runs everything; a person waits only for what is quick.
 SELECT := $(if $(filter-out false 0,$(CI)),,-m "not slow")
+# Tests of one file stay in one worker: they share its Spark session and its fixtures. JOBS=0 runs all in one process.
+PYTEST := $(BIN)/python -m pytest -n $(or $(JOBS),2) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check format test test-all chaos demo bench experiments docs lock clean stale
+.PHONY: help setup check format test test-all chaos mutants demo bench experiments docs wheels lock clean stale
 
 help: ## list the chores
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## build .venv from the lock (every chore does this when it is missing or stale)
 
-$(STAMP): pyproject.toml requirements.lock scripts/setup.sh $(STALE)
+$(STAMP): pyproject.toml src/drover_lab/pyproject.toml requirements.lock scripts/setup.sh $(STALE)
 	@PYTHON="$(PYTHON)" sh scripts/setup.sh
 
 check: $(STAMP) ## formatting, lint and types
@@ -30,10 +32,10 @@ format: $(STAMP) ## rewrite the sources as `make check` wants them
 	$(BIN)/ruff check --fix .
 
 test: $(STAMP) ## the tests that are not slow; all of them if CI is set. ARGS="-k word" goes to pytest
-	$(BIN)/python -m pytest $(SELECT) $(ARGS)
+	$(PYTEST) $(SELECT) $(ARGS)
 
 test-all: $(STAMP) ## every test
-	$(BIN)/python -m pytest $(ARGS)
+	$(PYTEST) $(ARGS)
 
 chaos: $(STAMP) ## kill a run KILLS=50 times at random moments and look for lost or doubled rows
 	KILLS=$(or $(KILLS),50) $(BIN)/python -m pytest -o faulthandler_timeout=0 tests/spark/test_kill.py $(ARGS)
@@ -41,14 +43,21 @@ chaos: $(STAMP) ## kill a run KILLS=50 times at random moments and look for lost
 demo: $(STAMP) ## a network of queries on this machine, moving while it runs
 	$(BIN)/drover demo $(ARGS)
 
+mutants: $(STAMP) ## change the code in small ways and report what no test notices; ARGS="control/reassignment" names modules
+	$(BIN)/python scripts/mutants.py $(ARGS)
+
 bench: $(STAMP) ## drover against plain Spark; ARGS="join --quick" names one, without it they are listed
 	$(BIN)/python -m benchmarks $(ARGS)
 
 experiments: $(STAMP) ## run what the texts measured and write docs/experiments; ARGS="B-fig1 --quick --out build/pages" takes seconds
 	$(BIN)/drover experiment pages $(ARGS)
 
-docs: $(STAMP) ## the reference of every module, as HTML in build/docs
-	$(BIN)/python -m pdoc --output-directory build/docs drover
+docs: $(STAMP) ## build the documentation site into build/site; any warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+wheels: $(STAMP) ## build the distributions drover and drover-lab into dist, from the lock alone
+	for project in . src/drover_lab; do \
+		$(BIN)/uv build --offline --no-build-isolation --python $(BIN)/python --out-dir dist $$project || exit 1; done
 
 lock: ## resolve the newest versions pyproject.toml allows into requirements.lock
 	@test -x $(BIN)/uv || $(MAKE) setup # not by the stamp: that would install from the very lock that is out of date

@@ -18,9 +18,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user
 from benchmarks.compare import Outcome, same_totals, take_turns
 from benchmarks.feed import Feed
 from benchmarks.sides import DroverSide, Measure, Side, SparkSide, scratch, spark_session
-from drover.network.generate.aggregates import WINDOWS, AggregateParameters, aggregates
 from drover.network.model import Network
 from drover.placement.plan import Plan, units_of
+from drover_lab.generate.aggregates import WINDOWS, AggregateParameters, aggregates
 
 ROWS = 100_000  # per batch
 SOURCES = 500

@@ -18,19 +18,20 @@ from numpy.random import Generator, default_rng
 
 from benchmarks.compare import Outcome
 from drover.control import history
-from drover.control.history import Saved
+from drover.control.context import ControlContext, Deployment
+from drover.control.history import SavedState
 from drover.control.loop import step
-from drover.control.record import Kind, Record
+from drover.control.moves import choose_moves
+from drover.control.record import PeriodOutcome, PeriodRecord
 from drover.control.settings import control_of
-from drover.control.state import State
-from drover.control.view import World, look
-from drover.control.weigh import choose
+from drover.control.state import ControlState
+from drover.control.view import view_of
 from drover.flow.state.storage import open_root
-from drover.load.profile import Profile, settle
+from drover.load.profile import Profile, make_profile
 from drover.load.sample import Sample
-from drover.network.generate import ChainParameters, chains
 from drover.placement.plan import apply, by_hash
 from drover.placement.policy import propose
+from drover_lab.generate import ChainParameters, chains
 
 NODES, CHAINS = 20, 50  # of ten units each
 LOAD = 0.5  # of the capacity of all nodes
@@ -42,11 +43,11 @@ SETTINGS = control_of({"mode": "auto"})
 class Loop:
     """A network under control, whose first chain gets ten times its rows after a while."""
 
-    world: World
+    deployment: Deployment
     profile: Profile
-    state: State = field(default_factory=State)
+    state: ControlState = field(default_factory=ControlState)
     rng: Generator = field(default_factory=lambda: default_rng(0))
-    records: list[Record] = field(default_factory=list)
+    records: list[PeriodRecord] = field(default_factory=list)
 
     def measure(self, factor: float) -> None:
         cost = sum(float(load) for load in self.profile.loads(dict.fromkeys(self.profile.rates, 1.0)).values())
@@ -54,17 +55,17 @@ class Loop:
         rows = {name: count * (factor if name == "s0" else 1) for name, count in rows.items()}
         streams = self.profile.stream_rates(rows)
         samples = []
-        for operator in self.world.network.operators:
+        for operator in self.deployment.network.operators:
             took, gave = ({name: float(streams[name]) for name in side} for side in (operator.inputs, operator.outputs))
             busy = self.profile.costs[operator.name] * sum(took.values()) * max(0.1, self.rng.normal(1, 0.05))
             samples.append(Sample(operator.name, took, gave, busy, 1000))
         self.state = replace(self.state, window=self.state.window.push(self.state.period + 1, 1.0, rows, samples))
 
     def decide(self) -> None:
-        self.state, record = step(self.state, self.world, SETTINGS)
+        self.state, record = step(ControlContext(self.state, self.deployment, SETTINGS))
         self.records.append(record)
-        if record.kind is Kind.MOVED and record.proposal is not None:
-            self.world = replace(self.world, plan=apply(self.world.plan, record.proposal.moves))
+        if record.kind is PeriodOutcome.MOVED and record.proposal is not None:
+            self.deployment = replace(self.deployment, plan=apply(self.deployment.plan, record.proposal.moves))
 
 
 def cpu(action: Callable[[], object]) -> float:
@@ -89,26 +90,28 @@ class Garbage:
 
 def parts(loop: Loop) -> dict[str, float]:
     """CPU milliseconds of what a step consists of, medians."""
-    view = look(loop.state, loop.world, SETTINGS)
+    view = view_of(ControlContext(loop.state, loop.deployment, SETTINGS))
     wanted = propose(view.problem, SETTINGS.then, default_rng(0))
     other = propose(view.problem, "random", default_rng(0))
     resting = loop.state.resting(SETTINGS.cool_down)
     actions: dict[str, Callable[[], object]] = {
-        "notice a change": loop.state.notice,
-        "window to model": lambda: look(loop.state, loop.world, SETTINGS),
+        "detect a change": loop.state.detect_change,
+        "window to model": lambda: view_of(ControlContext(loop.state, loop.deployment, SETTINGS)),
         "policy": lambda: propose(view.problem, SETTINGS.then, default_rng(0)),
-        "judge": lambda: choose(view.problem, wanted, SETTINGS, resting, loop.state.price, whole=False),
-        "judge, all units moving": lambda: choose(view.problem, other, SETTINGS, {}, loop.state.price, whole=False),
+        "judge": lambda: choose_moves(view.problem, wanted, SETTINGS, resting, loop.state.move_cost, whole=False),
+        "judge, all units moving": lambda: choose_moves(
+            view.problem, other, SETTINGS, {}, loop.state.move_cost, whole=False
+        ),
     }
     with tempfile.TemporaryDirectory() as folder:
         fs, root = open_root(folder)
-        actions["save"] = lambda: history.save(fs, root, Saved(loop.state))
+        actions["save"] = lambda: history.save_state(fs, root, SavedState(loop.state))
         return {name: 1e3 * float(np.median([cpu(action) for _ in range(7)])) for name, action in actions.items()}
 
 
 def bench(quick: bool) -> Outcome:
     network = chains(default_rng(0), ChainParameters(chains=CHAINS, cost=1e-5))
-    loop = Loop(World(network, by_hash(network, NODES)), settle(network))
+    loop = Loop(Deployment(network, by_hash(network, NODES)), make_profile(network))
     outcome, took, garbage = Outcome("control"), list[float](), list[float]()
     collecting = Garbage()
     gc.callbacks.append(collecting)
@@ -128,7 +131,11 @@ def bench(quick: bool) -> Outcome:
     outcome.figures[f"{name}, slowest without collecting garbage, CPU ms"] = 1e3 * max(np.subtract(took, garbage))
     outcome.figures |= {f"{name}, {kind}, CPU ms": 1e3 * float(np.median(each)) for kind, each in kinds.items()}
     outcome.figures["moves made, the first plan included"] = float(
-        sum(len(one.proposal.moves) for one in loop.records if one.kind is Kind.MOVED and one.proposal is not None)
+        sum(
+            len(one.proposal.moves)
+            for one in loop.records
+            if one.kind is PeriodOutcome.MOVED and one.proposal is not None
+        )
     )
     found = parts(loop)
     outcome.figures |= {f"{what}, CPU ms": value for what, value in found.items()}

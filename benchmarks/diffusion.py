@@ -22,7 +22,7 @@ from benchmarks.feed import Feed
 from benchmarks.sides import DroverSide, Side, SparkSide, Totals, say, scratch, spark_session
 from benchmarks.tasks import TaskTimes
 from drover.diffusion.cost import Demand, overhead
-from drover.flow.deal import ship
+from drover.flow.distribute import ship
 from drover.flow.frames import unpack
 from drover.flow.schedule import make_schedule
 from drover.network.build import Builder

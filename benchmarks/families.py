@@ -22,15 +22,15 @@ import numpy as np
 import polars as pl
 from pyarrow.fs import LocalFileSystem
 
-from drover.flow.families.herded import make_herded, with_families
+from drover.flow.families.assignment import make_family_assignment, with_families
 from drover.flow.families.members import make_members, write_members
-from drover.flow.frames import DRIVER
-from drover.flow.router import LATEST, route
-from drover.flow.schedule import Place, make_schedule
+from drover.flow.frames import FrameKind
+from drover.flow.router import route
+from drover.flow.schedule import HopNode, make_schedule
 from drover.flow.state.commits import Checkpoint, commit
 from drover.flow.state.documents import Commit
-from drover.flow.watermarks import Progress, clocks
-from drover.flow.worker import Assignment, Memory, pack_network, run_worker
+from drover.flow.watermarks import SourceProgress, operator_watermarks
+from drover.flow.worker import Assignment, WorkerCache, pack_network, run_worker
 from drover.network.durations import UNITS
 from drover.network.model import Network
 from drover.network.operators import Aggregate, Filter, Named
@@ -115,8 +115,8 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
             for family, (shape, mine) in families.items()
         }
     shapes = [shape for shape, _ in families.values()]
-    memory = Memory(time.process_time, lambda _: None)
-    checkpoint, progress, results, per_batch = Checkpoint(), Progress(), 0, []
+    memory = WorkerCache(time.process_time, lambda _: None)
+    checkpoint, progress, results, per_batch = Checkpoint(), SourceProgress(), 0, []
     schedule = with_families(make_schedule(net, Plan(1, 1, {})), shapes, rolls)
     for number in range(options.batches):
         frame = rows(number, options.rows, options.sources, rng)
@@ -124,19 +124,25 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
             stages.forget()
         started = time.perf_counter()
         with stages("assignment"):
-            herded = make_herded(net, progress, shapes, rolls, tallies=not options.no_tallies)
+            herded = make_family_assignment(net, progress, shapes, rolls, measured=not options.no_tallies)
             saved = {unit: dict(parts) for unit, parts in checkpoint.version.units.items()}
             assignment = Assignment(
-                number, pack_network(net, {}), schedule, clocks(net, progress), saved, root, herded=herded
+                number,
+                pack_network(net, {}),
+                schedule,
+                operator_watermarks(net, progress),
+                saved,
+                root,
+                families=herded,
             )
             assignment = pickle.loads(pickle.dumps(assignment))
         with stages("router"):
             frames = list(route(net, schedule, {"readings": frame}, 0, memory.interest(assignment)))
         with stages("node"):
-            _, report = run_worker(assignment, Place(0, 0), [f for f in frames if f.hop == 0], "a", memory)
+            _, report = run_worker(assignment, HopNode(0, 0), [f for f in frames if f.hop == 0], "a", memory)
         with stages("commit"):
             checkpoint = commit(fs, root, checkpoint, Commit(number, report.segments, report.bounds))
-        latest = [pickle.loads(f.payload) for f in frames if f.hop == DRIVER and f.port == LATEST]
+        latest = [pickle.loads(f.payload) for f in frames if f.port.kind is FrameKind.EVENT_TIMES]
         progress = progress.after(net, latest[0])
         results += sum(tally.rows_out for tally in report.tallies)
         per_batch.append(round(time.perf_counter() - started, 3))

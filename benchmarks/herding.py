@@ -17,19 +17,20 @@ from numpy.random import default_rng
 
 from benchmarks.compare import Outcome
 from benchmarks.sides import say
-from drover.herding import twins
-from drover.herding.anneal.search import improve
-from drover.herding.bulk.assign import assign_in_bulk, play_in_bulk
-from drover.herding.faults import faults, online_limits
-from drover.herding.generate import Workload, churn, generate
-from drover.herding.greedy.assign import least_server_rare
 from drover.herding.herd import Herd
-from drover.herding.online.play import assign_online, play, rules_of, store_of, watch
+from drover.herding.online.play import play
 from drover.herding.online.state import empty_state
-from drover.herding.policy import OFFLINE, assign
-from drover.herding.problem import Problem
-from drover.herding.score import replication
+from drover.herding.problem import HerdingProblem
 from drover.load.arrays import Flags, Floats, Ints
+from drover_lab.herding import twins
+from drover_lab.herding.anneal import improve
+from drover_lab.herding.bulk import assign_in_bulk, process_in_bulk
+from drover_lab.herding.faults import faults, online_limits
+from drover_lab.herding.generate import Workload, churn, generate
+from drover_lab.herding.greedy import least_server_rare
+from drover_lab.herding.policy import OFFLINE, assign
+from drover_lab.herding.score import replication
+from drover_lab.herding.sequences import assign_online, rules_of, store_of, watch
 
 SEEDS = range(101, 111)
 LIFETIMES = {10_000: 300_000, 100_000: 600_000, 1_000_000: 1_500_000}  # mean steps, and arrivals
@@ -48,7 +49,7 @@ def seconds(action: Callable[[], object], times: int = 5) -> float:
     return min(found)
 
 
-def checked(problem: Problem, servers: Ints, limits: Floats | None = None) -> float:
+def checked(problem: HerdingProblem, servers: Ints, limits: Floats | None = None) -> float:
     """The replication factor of an assignment that keeps its limits."""
     wrong = [fault.text for fault in faults(problem, servers, limits)]
     if wrong:
@@ -56,7 +57,7 @@ def checked(problem: Problem, servers: Ints, limits: Floats | None = None) -> fl
     return replication(problem, servers)
 
 
-def one_by_one(problem: Problem, name: str, queries: Ints, arrives: Flags) -> Ints:
+def one_by_one(problem: HerdingProblem, name: str, queries: Ints, arrives: Flags) -> Ints:
     """What the engine for any weights and rates does: the naive reference of the one for equal ones."""
     rules = rules_of(problem, name)
     store, state = store_of(problem, rules), empty_state(problem.rate, problem.capacity)
@@ -84,9 +85,9 @@ def measure_speed(outcome: Outcome, quick: bool) -> None:
     problem = generate(Workload(queries=n), default_rng(100))
     events = churn(n, n / 10, default_rng(100))
     pairs = int((~events.arrives).sum())
-    took = seconds(lambda: play_in_bulk(problem, "least-cost", events.query, events.arrives), 3)
+    took = seconds(lambda: process_in_bulk(problem, "least-cost", events.query, events.arrives), 3)
     same = (
-        play_in_bulk(problem, "least-cost", events.query, events.arrives)
+        process_in_bulk(problem, "least-cost", events.query, events.arrives)
         == one_by_one(problem, "least-cost", events.query, events.arrives)
     ).all()
     outcome.figures["with departures: million pairs per second"] = pairs / took / 1e6
@@ -138,7 +139,7 @@ def measure_churn(outcome: Outcome, quick: bool) -> None:
         say(f"life time {lifetime}: {found}")
 
 
-def refined(problem: Problem, name: str, share: float, steps: int = 10) -> tuple[float, float]:
+def refined(problem: HerdingProblem, name: str, share: float, steps: int = 10) -> tuple[float, float]:
     """The replication factor if a share of the arrivals may move, after every tenth of them; and the share that did."""
     herd, moved = Herd(problem.rate, problem.capacity, default_rng(0), name), 0
     cuts = np.linspace(0, problem.n, steps + 1).astype(np.int64)

@@ -11,18 +11,18 @@ from benchmarks.compare import Outcome
 from benchmarks.sides import say
 from drover.load.feasible import face_points
 from drover.placement.correlation.place import place_correlated
-from drover.placement.exact import largest_feasible
-from drover.placement.instances import tree_problem
-from drover.placement.problem import Problem
+from drover.placement.problem import PlacementProblem
 from drover.placement.resilient.place import place_resilient
-from drover.placement.search.feasible import place_searched, worth
+from drover.placement.search.feasible import feasible_size, place_searched
+from drover_lab.placement.exact import largest_feasible
+from drover_lab.placement.instances import tree_problem
 
 SHAPES = ((2, 5), (3, 3), (3, 4), (2, 6))  # streams, operators of each; three nodes
 GRAPHS = 80  # of each shape
 POINTS = 2048  # the oracle and the verdict use the same ones; the search has others
 
 
-def with_series(problem: Problem, seed: int) -> Problem:
+def with_series(problem: PlacementProblem, seed: int) -> PlacementProblem:
     """The problem with random rates, which correlation needs and the feasible set does not."""
     rates = default_rng(seed).uniform(0, 2, (problem.coefficients.shape[1], 10))
     return replace(problem, series=problem.coefficients @ rates)
@@ -35,14 +35,14 @@ def bench(quick: bool) -> Outcome:
         points = face_points(streams, POINTS, 7)
         for seed in range(5 if quick else GRAPHS):
             problem = tree_problem(1000 + seed, nodes=3, streams=streams, size=size)
-            best = worth(problem, largest_feasible(problem, points), points)
+            best = feasible_size(problem, largest_feasible(problem, points), points)
             plans = {
                 "ROD": place_resilient(problem, default_rng(seed)),
                 "COR-GLB": place_correlated(with_series(problem, seed), default_rng(seed)),
                 "searched": place_searched(problem, default_rng(seed)),
             }
             for name, places in plans.items():
-                found[name].append(worth(problem, places, points) / best)
+                found[name].append(feasible_size(problem, places, points) / best)
         say(f"{streams} streams, {size} operators each: {len(found['ROD'])} graphs so far")
     outcome.figures["graphs"] = len(found["ROD"])
     for name, ratios in found.items():

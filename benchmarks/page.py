@@ -1,4 +1,4 @@
-"""Write the tables of docs/placement.md and docs/herding.md again: `python -m benchmarks.page`, half an hour."""
+"""Write the tables of docs/explanation/placement.md and herding.md again: `python -m benchmarks.page`, half an hour."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 
 from benchmarks.compare import Outcome
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[1] / "docs" / "explanation"
 PAGES = {"placement.md": ("placement", "resilience", "optimum", "steadiness"), "herding.md": ("herding",)}
 
 
 def fill(text: str, name: str, table: str) -> str:
     """Return the page with another table in the block that follows the command that prints it."""
-    block = re.compile(rf"(```text\n\$ python -m benchmarks {name}\n).*?(```)", re.DOTALL)
+    block = re.compile(rf"(```console\n\$ python -m benchmarks {name}\n).*?(```)", re.DOTALL)
     if not block.search(text):
-        raise ValueError(f"the page has no block for {name}: ```text, then $ python -m benchmarks {name}")
+        raise ValueError(f"the page has no block for {name}: ```console, then $ python -m benchmarks {name}")
     lines = "\n".join(line.rstrip() for line in table.strip().splitlines())
     return block.sub(lambda found: f"{found[1]}{lines}\n{found[2]}", text)
 

@@ -57,7 +57,7 @@ def passing(tally: Tally, j: int, selectivity: float) -> int:
 def run_chains(
     model: Model, places: Ints, arrivals: Sequence[Floats], until: float, seed: int, *, lean: bool = False
 ) -> Tally:
-    """Run chains: each operator has one stream, which one operator reads or nobody."""
+    """Run chains: each operator has one stream, which at most one operator reads."""
     env = simpy.Environment()
     cost, share, place = model.cost.tolist(), model.selectivity[model.first[:-1]].tolist(), places.tolist()
     after = dict(zip(model.read.tolist(), model.reader.tolist(), strict=True))  # stream -> operator

@@ -17,12 +17,12 @@ from drover.load.arrays import Ints
 from drover.placement.correlation import twins as plain_correlation
 from drover.placement.correlation.pairwise import METHODS, run_round
 from drover.placement.correlation.place import place_correlated
-from drover.placement.instances import chain_problem, tree_problem
-from drover.placement.problem import Problem
+from drover.placement.problem import PlacementProblem
 from drover.placement.resilient import twins as plain_resilient
 from drover.placement.resilient.place import place_resilient, rate_box
 from drover.placement.search.feasible import place_searched
 from drover.placement.search.steady import descend
+from drover_lab.placement.instances import chain_problem, tree_problem
 
 PRINTED = {10: 0.5, 20: 3.4, 50: 54.0}  # seconds for n nodes and 10 n operators
 PLAIN = (10, 20)  # nodes for which the pseudo-code in numpy is waited for
@@ -93,11 +93,13 @@ def time_rounds(outcome: Outcome, quick: bool) -> None:
         outcome.figures[f"round of {name}, n={n}, m={problem.m}, ms"] = 1e3 * took
 
 
-def wide(n: int, m: int) -> Problem:
+def wide(n: int, m: int) -> PlacementProblem:
     """So many units with loads drawn at random, unevenly spread."""
     rng = default_rng(1)
     series = rng.exponential(1, (m, 1)) * rng.uniform(0.5, 1.5, (m, 10))
-    return Problem(units=tuple(map(str, range(m))), capacity=rng.uniform(0.5, 2, n) * series.sum() / n, series=series)
+    return PlacementProblem(
+        units=tuple(map(str, range(m))), capacity=rng.uniform(0.5, 2, n) * series.sum() / n, series=series
+    )
 
 
 def time_searches(outcome: Outcome, quick: bool) -> None:

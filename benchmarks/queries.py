@@ -83,9 +83,14 @@ class QueriesSide(DroverSide):
     def start(self, spark: SparkSession) -> None:
         sources = {"readings": self.feed.read(spark, self.name, "readings")}
         self.handle = run(
-            self.network, sources, {}, checkpoint=str(self.feed.folder / "checkpoints" / self.name), nodes=self.nodes,
-            stop_on_failure=True, queries=self.answers,
-        )  # fmt: skip
+            self.network,
+            sources,
+            {},
+            checkpoint=str(self.feed.folder / "checkpoints" / self.name),
+            nodes=self.nodes,
+            stop_on_failure=True,
+            queries=self.answers,
+        )
         began = time.perf_counter()
         receipt = self.handle.submit(self.queries)
         self.submitting = time.perf_counter() - began
@@ -142,7 +147,7 @@ def spark_side(feed: Feed, count: int, *, single: bool) -> SparkSide:
     return SparkSide(f"separate {count}", feed, separate(count), {f"q{rule}": MEASURE for rule in range(count)})
 
 
-def play(
+def run_groups(
     spark: SparkSession, groups: Sequence[Sequence[Side]], batches: int, warm_up: int, outcome: Outcome
 ) -> dict[str, float]:
     """Run groups of sides one after the other, the sides of a group in turn; return the median seconds of each."""
@@ -176,7 +181,7 @@ def bench(quick: bool) -> Outcome:
         )
         if many > 10_000:
             groups.append([drover_side(feed, many), spark_side(feed, many, single=True)])
-        took = play(spark, groups, batches, warm_up, outcome)
+        took = run_groups(spark, groups, batches, warm_up, outcome)
     outcome.figures |= {"rows per batch": ROWS, "sources": SITES, "seconds of a window": WINDOW}
     ours, shapes = took["drover 10000"], took[f"drover 10000 of {SHAPES} shapes"]
     for count in dict.fromkeys((10_000, many)):

@@ -15,11 +15,11 @@ from numpy.random import default_rng
 from benchmarks.compare import Outcome
 from benchmarks.sides import say
 from drover.load.arrays import Floats, Ints
-from drover.placement.instances import tree_problem
 from drover.placement.policy import propose
-from drover.placement.problem import Problem
+from drover.placement.problem import PlacementProblem
 from drover.placement.score import feasible
 from drover.placement.search.feasible import climb
+from drover_lab.placement.instances import tree_problem
 
 GAINS = {25: 1.20, 50: 1.08, 100: 1.20, 200: 1.12}  # wanted, over ROD, by operators
 AIMS = {25: 1.35, 50: 1.20, 100: 1.26, 200: 1.145}
@@ -28,7 +28,7 @@ GRAPHS = 20
 FIRST = 100  # seed: not among those that the defaults were chosen on
 
 
-def with_rates(problem: Problem, seed: int) -> Problem:
+def with_rates(problem: PlacementProblem, seed: int) -> PlacementProblem:
     """The problem with random rates, for the policies that look at them."""
     rng = default_rng(seed)
     rates: Floats = rng.uniform(0, 1, (problem.coefficients.shape[1],))

@@ -20,18 +20,18 @@ from benchmarks.peer import run_chains
 from benchmarks.placement import exponent
 from benchmarks.sides import say
 from drover.load.arrays import Floats, Ints
-from drover.load.profile import Origin, settle
+from drover.load.profile import Origin, make_profile
 from drover.load.statistics import Behaviour, Statistics
-from drover.network.generate import ChainParameters, chains
-from drover.placement.instances import chain_problem
 from drover.placement.policy import propose
 from drover.sim.arrivals import begin, streams_of
-from drover.sim.cluster import Cluster
-from drover.sim.control import Control
+from drover.sim.cluster import SimulatedCluster
+from drover.sim.control import SimulatedControl
 from drover.sim.engine import Engine
 from drover.sim.model import Model, model_of
 from drover.sim.run import Mode, simulate
 from drover.sim.workload import Periodic, periodic
+from drover_lab.generate import ChainParameters, chains
+from drover_lab.placement.instances import chain_problem
 
 SPEED, FASTER = 10e6, 80.0  # invocations per second, and times SimPy's
 LOAD = 0.9
@@ -51,7 +51,7 @@ def default_case(
         means, places = np.full(nodes, load * 1000 / length), np.arange(nodes * length) % nodes
     spread = (0.8, 1.2) if length == 10 else (1.0, 1.0)
     network = chains(default_rng(seed), ChainParameters(chains=nodes, length=length, selectivity=spread))
-    return model_of(settle(network)), periodic(means, default_rng(seed)), places
+    return model_of(make_profile(network)), periodic(means, default_rng(seed)), places
 
 
 def uneven(model: Model) -> Model:
@@ -61,7 +61,7 @@ def uneven(model: Model) -> Model:
     """
     costs = default_rng(7).uniform(0.9e-3, 1.1e-3, model.m)
     said = {name: Behaviour(float(cost)) for name, cost in zip(model.operators, costs, strict=True)}
-    return model_of(settle(model.profile.network, [(Origin.GIVEN, Statistics(operators=said))]))
+    return model_of(make_profile(model.profile.network, [(Origin.GIVEN, Statistics(operators=said))]))
 
 
 def drawn(model: Model, work: tuple[Periodic, ...], stop: float) -> list[Floats]:
@@ -72,7 +72,7 @@ def core_speed(model: Model, places: Ints, arrivals: list[Floats], stop: float, 
     """Invocations per processor second of the event core alone; the best of some runs: others use the machine, too."""
     best = math.inf
     for _ in range(times):
-        engine = Engine(model, Cluster(int(places.max()) + 1), places[model.unit_of], schedule=schedule)
+        engine = Engine(model, SimulatedCluster(int(places.max()) + 1), places[model.unit_of], schedule=schedule)
         start = time.process_time()
         engine.feed(arrivals)
         engine.advance(stop)
@@ -88,15 +88,15 @@ def compare_with_simpy(outcome: Outcome, quick: bool) -> None:
     core_speed(model, places, drawn(model, work, 0.1), 0.1, "fifo", 1)  # compiles
     fast = core_speed(model, places, arrivals, stop, "fifo")
     tallies: dict[str, float] = {}
-    engine = Engine(model, Cluster(20), places[model.unit_of])
+    engine = Engine(model, SimulatedCluster(20), places[model.unit_of])
     engine.feed(arrivals)
     engine.advance(stop)
     for name, lean in (("SimPy", False), ("SimPy without its queues", True)):
         start = time.process_time()
         tally = run_chains(model, places[model.unit_of], arrivals, stop, 0, lean=lean)
         took = time.process_time() - start
-        same = math.isclose(tally.latency, float(engine.world.books.latency.sum()), rel_tol=1e-9)
-        if (tally.invocations, tally.out) != (engine.served, engine.world.books.out.sum()) or not same:
+        same = math.isclose(tally.latency, float(engine.world.counts.latency.sum()), rel_tol=1e-9)
+        if (tally.invocations, tally.out) != (engine.served, engine.world.counts.out.sum()) or not same:
             raise RuntimeError(f"{name} counts {tally.invocations} invocations, the event core {engine.served}")
         tallies[name] = tally.invocations / took
         outcome.figures[f"{name}: invocations per second"] = tallies[name]
@@ -114,11 +114,11 @@ def compare_with_simpy(outcome: Outcome, quick: bool) -> None:
 def time_default(outcome: Outcome, quick: bool) -> None:
     model, work, places = default_case()
     long = 30.0 if quick else MINUTES
-    control = Control(policy="cor-se-imp")
-    simulate(model, work, Cluster(20), places, control, seconds=3.0, warmup=1.0)  # compiles
+    control = SimulatedControl(policy="cor-se-imp")
+    simulate(model, work, SimulatedCluster(20), places, control, seconds=3.0, warmup=1.0)  # compiles
     for name, mode, loop in (("event", MODES[0], None), ("fluid", MODES[1], None), ("COR-SE-IMP", MODES[0], control)):
         start = time.process_time()
-        simulate(model, work, Cluster(20), places, loop, seconds=long, warmup=10, mode=mode)
+        simulate(model, work, SimulatedCluster(20), places, loop, seconds=long, warmup=10, mode=mode)
         outcome.figures[f"default experiment, {long:g} s, {name}: seconds"] = time.process_time() - start
 
 
@@ -147,7 +147,7 @@ def measure_memory(outcome: Outcome, quick: bool) -> None:
     model, work, places = default_case()
     found = []
     for long in (200.0, 400.0 if quick else 4000.0):
-        simulate(model, work, Cluster(20), places, seconds=long, sample=10.0)
+        simulate(model, work, SimulatedCluster(20), places, seconds=long, sample=10.0)
         found.append(peak_megabytes())
         outcome.figures[f"peak memory after {long:g} virtual seconds, MB"] = found[-1]
     outcome.figures["growth of peak memory, MB"] = found[1] - found[0]
@@ -158,7 +158,7 @@ def ratios_of(policy: str, load: float, seeds: Iterable[int], mode: Mode = "even
     found = []
     for seed in seeds:
         model, work, places = default_case(seed, load=load, policy=policy)
-        run = simulate(model, work, Cluster(20), places, seconds=120, warmup=20, seed=seed, mode=mode)
+        run = simulate(model, work, SimulatedCluster(20), places, seconds=120, warmup=20, seed=seed, mode=mode)
         found.append(run.summary["latency_ratio"])
     return found
 

@@ -16,11 +16,11 @@ from benchmarks.compare import Outcome
 from benchmarks.sides import say
 from drover.load.arrays import Ints
 from drover.placement.correlation.pairwise import METHODS, run_round
-from drover.placement.instances import chain_problem
 from drover.placement.policy import propose
-from drover.placement.problem import Problem
+from drover.placement.problem import PlacementProblem
 from drover.placement.score import score
-from drover.placement.search.steady import within
+from drover.placement.search.steady import improve_within_budget
+from drover_lab.placement.instances import chain_problem
 
 FIRST, GRAPHS = 100, 60  # seeds that the defaults were not chosen on; ten vary by 0.07, too much for a verdict
 MOVED = 20  # of them, for moves: each takes seconds
@@ -73,7 +73,7 @@ def compare_with_table_3(outcome: Outcome, seeds: range) -> None:
         outcome.targets[f"table_3_{name}"] = 1.0
 
 
-def moved_by_rounds(problem: Problem, places: Ints, name: str, rng: np.random.Generator) -> tuple[Ints, float]:
+def moved_by_rounds(problem: PlacementProblem, places: Ints, name: str, rng: np.random.Generator) -> tuple[Ints, float]:
     """The plan after some rounds, and the load moved on the way, as a share of all."""
     moved = 0.0
     for _ in range(ROUNDS):
@@ -96,7 +96,7 @@ def compare_moves(outcome: Outcome, seeds: range) -> None:
         best = start
         for _ in range(9):
             middle = (low + high) / 2
-            found = within(problem, start, middle * float(problem.load.sum()), cost=problem.load)
+            found = improve_within_budget(problem, start, middle * float(problem.load.sum()), cost=problem.load)
             reached = score(problem, found).deviation <= aim.deviation
             low, high, best = (low, middle, found) if reached else (middle, high, best)
         used = score(replace(problem, current=start), best).moved_load

@@ -1,8 +1,9 @@
-"""Trades and the offers that stood in the second before them: three hot symbols, and a join that spreads itself.
+"""Match trades with the offers of the second before them. Three symbols are hot, and the join spreads itself.
 
-A symbol is all that trades and offers are joined on, so that hashing it would leave most of the work to one node. The
-join begins whole; under the control loop it is spread over more nodes when its load calls for it, and every pair is
-still made once. Run it: python -m examples.asof
+Trades and offers are joined by symbol only, so hashing symbols would leave most of the work to one node. The join
+starts on one node. The control loop spreads it over more nodes when its load requires it, and every pair is still
+made once.
+Run it: python -m examples.asof
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import polars as pl
 from pyspark.sql import SparkSession
 
 import drover
-from drover.control.record import Kind
+from drover.control.record import PeriodOutcome
 from drover.placement.plan import Plan
 from drover.spark.replay import replay
 from drover.spark.session import session
@@ -57,7 +58,7 @@ inputs = ticks.inputs
 
 
 def scarce(load: Callable[[str], float]) -> list[float]:
-    """Return capacities of the nodes of PLAN of which none can carry the join alone: five minutes of ticks are little.
+    """Return node capacities so small that no node can carry the join alone: five minutes of ticks are little load.
 
     `load` tells what each unit takes. Node 0 has just what the others take, and each other node half of what the join
     does.
@@ -66,7 +67,7 @@ def scarce(load: Callable[[str], float]) -> list[float]:
 
 
 def wait(handle: drover.Handle, until: Callable[[], bool]) -> None:
-    """Wait until something is so, or the run has failed."""
+    """Wait until a condition holds; raise if the run has failed."""
     while not until():
         if not handle.isActive:
             handle.awaitTermination()
@@ -74,7 +75,7 @@ def wait(handle: drover.Handle, until: Callable[[], bool]) -> None:
 
 
 def main(spark: SparkSession) -> bool:
-    """Run it under the control loop, tell what that decides, and return whether plain Spark gives the same pairs."""
+    """Run under the control loop, print its decisions, and return whether plain Spark gives the same pairs."""
     network, rows, kept = build(), inputs(spark), Memory()
     total = sum(frame.count() for frame in rows.values())
     begin = min(frame.agg({"ts": "min"}).collect()[0][0] for frame in rows.values())
@@ -90,9 +91,9 @@ def main(spark: SparkSession) -> bool:
         wait(handle, lambda: all_came() or handle.control.status.period >= WATCHED)
         handle.control.change(mode="auto", capacity=scarce(lambda unit: handle.explain(unit).load))
         wait(handle, all_came)
-        handle.control.settle()
+        handle.control.wait()
         for record in handle.decisions:
-            if record.kind is Kind.MOVED:
+            if record.kind is PeriodOutcome.MOVED:
                 print(f"period {record.period}: {record.reason}")
         print(f"spread {handle.plan.instances['standing'].epochs[-1].grid} at the end")
         handle.stop()

@@ -1,8 +1,8 @@
-"""Smart meters on a tree of machines: neighbourhoods, districts, a city; one district begins to report every minute.
+"""Run smart meters on a tree of machines: neighbourhoods, districts, a city. One district has a surge.
 
-Every neighbourhood has a collector, which keeps sliding sums of use by meter, street by street, and looks for high
-ones; districts and the city add up. Collectors have little memory. The day is run twice: with operators that stay where
-they are, and with such that neighbours hand to each other. Run it: python -m examples.hierarchy
+Every neighbourhood has a collector with little memory. It keeps sliding sums of use by meter, street by street, and
+looks for high ones; districts and the city add up. The day is run twice: with operators that stay where they are, and
+with operators that neighbours hand to each other. Run it: python -m examples.hierarchy
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HOURS: Final = 24  # from midnight of Monday, 29 October 2018
 SURGE: Final = (8, 20)  # hours in which the first district reports every minute, not every quarter of an hour
 MINUTES: Final = 15
 SLIDING: Final = {"one": "1 h", "two": "2 h"}
-# kWh of a meter in so long. Sums of readings never come close to these, so that rounding does not decide.
+# kWh of a meter in each sliding window. No sum of readings comes close to these, so rounding cannot decide.
 HIGH: Final = {"one": 3.50003, "two": 6.00003}
 UPPER: Final = 0.6
 # Bytes of state. Collectors are a little less than half full as long as meters report every quarter of an hour.
@@ -47,7 +47,7 @@ def places() -> list[tuple[int, int]]:
 
 
 def build(streets: int = STREETS) -> drover.Network:
-    """Return the network: a source for each neighbourhood, so many streets in each, and what climbs from there."""
+    """Return the network: one source per neighbourhood, its streets, and the sums above them."""
     net = drover.Builder("hierarchy")
     use = {"kwh": "sum(kwh)", "meters": "sum(meters)", "peak": "max(peak)"}
     of_district = []
@@ -76,7 +76,7 @@ def build(streets: int = STREETS) -> drover.Network:
 
 
 def _in_street(d: int, k: int, s: int, streets: int) -> str:
-    """Return what holds for the meters of a street."""
+    """Return the predicate that selects the meters of a street."""
     first = METERS * (d * NEIGHBOURHOODS + k) + METERS // streets * s
     return f"meter >= 'm{first:03}' AND meter < 'm{first + METERS // streets:03}'"
 
@@ -115,7 +115,7 @@ def readings(hours: int = HOURS) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a day."""
+    """The outcome of one day."""
 
     mode: str
     periods: int
@@ -123,7 +123,7 @@ class Outcome:
     levels: float  # sum of what is above the mark, in capacities
     moves: int
     messages: tuple[str, ...]  # reasons of moves
-    rows: int  # given out
+    rows: int  # in all outputs
     equal: bool  # whether they are those of the oracle
 
 
@@ -138,21 +138,31 @@ def play(
         stream = frame.option("maxFilesPerTrigger", 1).parquet(f"{folder}/in")
         sources = drover.streams(stream, "source", {source.name: source.name for source in network.sources})
         handle = drover.run(
-            network, sources, kept, checkpoint=f"{folder}/checkpoint", cluster=cluster(),
-            control={"mode": mode, "period": 0}, trigger={"availableNow": True}, endpoint=False,
-        )  # fmt: skip
-        handle.listen(lambda _: handle.control.settle())  # an hour takes a moment: let nobody decide too late
+            network,
+            sources,
+            kept,
+            checkpoint=f"{folder}/checkpoint",
+            cluster=cluster(),
+            control={"mode": mode, "period": 0},
+            trigger={"availableNow": True},
+            endpoint=False,
+        )
+        handle.listen(lambda _: handle.control.wait())  # batches are short: wait for each decision
         handle.awaitTermination()
         records = handle.decisions
     excess = [load - UPPER for record in records for load in record.loads if load > UPPER]
     moved = [record for record in records if record.kind == "moved" and record.proposal is not None]
     found = {stream: sink.rows() for stream, sink in kept.items()}
     return Outcome(
-        mode, len(records), len(excess), round(sum(excess), 2),
+        mode,
+        len(records),
+        len(excess),
+        round(sum(excess), 2),
         sum(len(record.proposal.moves) for record in moved if record.proposal is not None),
         tuple(f"period {record.period}: {record.reason}" for record in moved),
-        sum(frame.height for frame in found.values()), same(found, expected),
-    )  # fmt: skip
+        sum(frame.height for frame in found.values()),
+        same(found, expected),
+    )
 
 
 def _write(given: pl.DataFrame, folder: Path) -> None:
@@ -181,7 +191,7 @@ def oracle(spark: SparkSession, network: drover.Network, given: pl.DataFrame) ->
 
 
 def same(found: dict[str, pl.DataFrame], expected: dict[str, pl.DataFrame]) -> bool:
-    """Return whether two runs gave the same rows, but for the last digits of sums."""
+    """Return whether two runs gave the same rows, except for the last digits of sums."""
     try:
         for stream, rows in expected.items():
             mine = found[stream] if found[stream].width else rows.clear()
@@ -192,7 +202,7 @@ def same(found: dict[str, pl.DataFrame], expected: dict[str, pl.DataFrame]) -> b
 
 
 def compare(spark: SparkSession, hours: int = HOURS, streets: int = STREETS) -> tuple[Outcome, Outcome]:
-    """Return what became of the day with operators that stay, and with such that move."""
+    """Return the outcome with operators that stay, and with operators that move."""
     network, given = build(streets), readings(hours)
     expected = oracle(spark, network, given)
     stayed, moved = (play(spark, network, given, expected, mode) for mode in ("observe", "auto"))
@@ -200,7 +210,7 @@ def compare(spark: SparkSession, hours: int = HOURS, streets: int = STREETS) -> 
 
 
 def main() -> None:
-    """Run the day twice and tell what became of it."""
+    """Run the day twice and print both outcomes."""
     options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     hours = range(1, HOURS + 1)
     options.add_argument("--hours", type=int, default=HOURS, choices=hours, help="how much of the day to run")

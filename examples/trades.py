@@ -75,7 +75,7 @@ def build() -> drover.Network:
 
 
 def inputs(spark: SparkSession) -> dict[str, DataFrame]:
-    """Return five minutes of real ticks if DROVER_DATA leads to them, else made-up ones."""
+    """Return five minutes of real ticks if DROVER_DATA points to them, and made-up ones otherwise."""
     frames = (
         {name: _ticks(pl.read_csv(_file(name)), name) for name in ("trades", "quotes")} if is_real() else _made_up()
     )
@@ -83,7 +83,7 @@ def inputs(spark: SparkSession) -> dict[str, DataFrame]:
 
 
 def is_real() -> bool:
-    """Return whether DROVER_DATA leads to the real ticks."""
+    """Return whether DROVER_DATA points to the real ticks."""
     return all(_file(name).is_file() for name in ("trades", "quotes"))
 
 
@@ -103,7 +103,7 @@ def _ticks(frame: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def _made_up(count: int = 4000, seed: int = 7) -> dict[str, pl.DataFrame]:
-    """Return ticks of a random walk: NOT real, for whoever has no tick data at hand."""
+    """Return ticks of a random walk. They are NOT real; use them if you have no tick data."""
     rng = np.random.default_rng(seed)
     ms = np.sort(rng.integers(OPEN, CLOSE, count))
     middle = 50 + np.cumsum(rng.normal(0, 0.002, count))

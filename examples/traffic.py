@@ -35,8 +35,9 @@ def build() -> drover.Network:
 
 def inputs(spark: SparkSession) -> dict[str, DataFrame]:
     """Return the real log, split by client number as if two monitors had seen it."""
-    text = spark.read.csv(str(LOG), header=True, schema="ts long, client string, method string, url string, "
-                          "status int, bytes long")  # fmt: skip
+    text = spark.read.csv(
+        str(LOG), header=True, schema="ts long, client string, method string, url string, status int, bytes long"
+    )
     log = text.select(F.timestamp_seconds("ts").alias("ts"), "client", "url", "status", "bytes")
     odd = F.substring("client", 2, 10).cast("int") % 2 == 1
     return {"east": log.where(~odd), "west": log.where(odd)}

@@ -71,7 +71,7 @@ fi
 : >"$LOG"
 # Every package is in the lock, so pip has nothing to resolve; `pip check` proves that nothing was left out of it.
 pip install --no-deps -r requirements.lock
-pip install --no-deps --no-build-isolation --editable .
+pip install --no-deps --no-build-isolation --editable . --editable ./src/drover_lab
 pip check
 printf '%s\n' "$HERE" >"$STAMP"
 say "done in $(($(date +%s) - started)) s"

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user
 import drover
 from drover.control.tree import hierarchy_of
 from drover.hierarchy.cluster import cluster_of
-from drover.network.files import dumps, load, loads
+from drover.network.files.network_file import dumps, load, loads
 from drover.network.queries import Shapes
 from drover.network.queries.notation import entries_of
 from drover.network.queries.read import read_entries
@@ -95,7 +95,7 @@ def test_the_hierarchy_has_every_meter_and_a_surge_that_changes_how_often_they_r
 
 def test_the_hierarchy_puts_what_a_neighbourhood_alone_needs_at_its_collector() -> None:
     tree = hierarchy_of(hierarchy.build(), cluster_of(hierarchy.cluster()))
-    where = {unit: tree.cluster.nodes[node] for unit, node in tree.settle({}).items()}
+    where = {unit: tree.cluster.nodes[node] for unit, node in tree.complete_placement({}).items()}
     assert (where["two_107"], where["high_two_10"], where["use_10"]) == ("n10", "n10", "n10")
     assert (where["alarms_1"], where["district_1"], where["city_mean"]) == ("d1", "d1", "city")
 

@@ -1,4 +1,4 @@
-"""What the README shows is true."""
+"""README: it shows the traffic example, is short, and its links lead somewhere. tests/docs runs its blocks."""
 
 from __future__ import annotations
 
@@ -8,35 +8,41 @@ from pathlib import Path
 import pytest
 
 import drover
-from drover import runs
-from drover.network.files import loads
-from drover.network.files.document import read_document
+from drover.network.files.network_file import loads
 from examples import traffic
+from tests.docs.markdown import blocks
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+MOST_LINES = 150
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+def test_it_is_short() -> None:
+    assert len(README.splitlines()) <= MOST_LINES
 
 
 def test_the_python_example_and_the_yaml_are_the_traffic_example() -> None:
-    (python,) = (block for block in blocks("python") if "Builder" in block)
-    (yaml,) = (block for block in blocks("yaml") if "name: traffic" in block)
+    (python,) = (block.text for block in blocks(README) if block.language == "python" and "Builder" in block.text)
+    (yaml,) = (block.text for block in blocks(README) if block.language == "yaml")
     names: dict[str, object] = {}
-    exec(python.partition("result =")[0], names)  # noqa: S102 - our own README
+    exec(python, names)  # noqa: S102 - our own README
     assert names["network"] == loads(yaml) == traffic.build()
     assert isinstance(names["network"], drover.Network)
 
 
-def test_the_run_file_is_sound() -> None:
-    (text,) = (block for block in blocks("yaml") if block.startswith("run:"))
-    run, faults = runs.inspect_document(read_document(text), Path(__file__).parents[1])
-    assert faults == ()
-    assert run is not None
-    assert run.network == traffic.build()
-
-
 @pytest.mark.parametrize("link", re.findall(r"\]\(([^)#:]+)\)", README))
 def test_every_link_leads_somewhere(link: str) -> None:
-    assert (Path(__file__).parents[1] / link).exists()
+    assert (ROOT / link).exists()
+
+
+def test_figures_of_the_tables_are_those_of_the_performance_page() -> None:
+    page = (ROOT / "docs" / "explanation" / "performance.md").read_text(encoding="utf-8")
+    for rounded, exact in {
+        "7.1 s": "7.14",
+        "0.39 s": "0.39",
+        "0.40 s": "0.400",
+        "15.7 s": "15.7",
+        "0.64 s": "0.64",
+    }.items():
+        assert rounded in README
+        assert f"| {exact} |" in page

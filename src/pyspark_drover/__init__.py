@@ -5,6 +5,6 @@ Rule 1: nothing is here but what keeps their process quiet; see `drover.spark.da
 
 import sys
 
-from drover.spark.daemon import hush
+from drover.spark.daemon import silence_broken_pipe
 
-hush(sys.modules["__main__"])
+silence_broken_pipe(sys.modules["__main__"])

@@ -1,4 +1,4 @@
-"""Seven agents as processes, with a proxy on every line between them."""
+"""Seven agents as processes, with a proxy on every connection between them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from typing import Any
 import yaml
 
 from drover.agents.journal import Journal
-from drover.hierarchy.estate import replay
-from drover.hierarchy.layout import Layout, read_layout
+from drover.hierarchy.durable_state import replay
+from drover.hierarchy.layout import TreeFile, read_layout
 from drover.hierarchy.messages import Record
 from tests.hierarchy.world import holders
 
@@ -29,14 +29,14 @@ PARENTS = (None, 0, 0, 1, 1, 2, 2)
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on."""
+    """Return a free port."""
     with socket.socket() as found:
         found.bind((HOST, 0))
         return int(found.getsockname()[1])
 
 
 class Proxy:
-    """Passes bytes on to a port, unless it is cut; whoever speaks then is hung up on."""
+    """Forwards bytes to a port; while it is cut, it disconnects every caller."""
 
     def __init__(self, port: int) -> None:
         self.target, self.cut = port, False
@@ -71,7 +71,7 @@ class Proxy:
 
 
 class Forest:
-    """The agents, their files and the lines between them."""
+    """The agents, their files and the connections between them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -84,7 +84,7 @@ class Forest:
         (folder / "token").chmod(0o600)
         for node in range(len(PARENTS)):
             (folder / f"{node}.yaml").write_text(yaml.safe_dump(self._tree(node), sort_keys=False))
-        self.layout: Layout = read_layout(folder / "0.yaml")
+        self.layout: TreeFile = read_layout(folder / "0.yaml")
         self.measure([])
 
     def _tree(self, node: int) -> dict[str, Any]:
@@ -110,14 +110,14 @@ class Forest:
         return {"tree": 1, "timing": timing, "nodes": nodes, "operators": operators}
 
     def measure(self, hot: list[int]) -> None:
-        """Let the operators that began on these nodes be large and the others small, or all of them of one size."""
+        """Make the operators that started on these nodes large and the others small, or all of them equal."""
         large, small = (9.0, 3.0) if hot else (5.0, 5.0)
         sizes = {name: {"memory": large if int(name[1]) in hot else small} for name in self.layout.operators}
         (self.folder / "sizes.new").write_text(json.dumps(sizes))
         (self.folder / "sizes.new").replace(self.folder / "sizes")
 
     def start(self, node: int) -> None:
-        """Start an agent that does not run."""
+        """Start an agent that is not running."""
         where, out = self.folder, (self.folder / f"{node}.out").open("a")
         words = [sys.executable, "-m", "drover", "agent", f"{where}/{node}.yaml", f"n{node}"]
         words += ["--journal", f"{where}/{node}.journal", "--token", f"{where}/token"]
@@ -128,24 +128,24 @@ class Forest:
             self.agents[node] = subprocess.Popen(words, stdout=out, stderr=out, text=True, env=dict(os.environ))
 
     def kill(self, node: int) -> None:
-        """End an agent without a word."""
+        """Kill an agent."""
         self.agents[node].kill()
         self.agents[node].wait()
         self.killed += 1
 
     def said(self, node: int) -> list[str]:
-        """Return all lines of an agent, over all its lives."""
+        """Return all output lines of an agent, across restarts."""
         return (self.folder / f"{node}.out").read_text().splitlines()
 
     def stop(self) -> None:
-        """Ask all agents to stop."""
+        """Stop all agents."""
         for agent in self.agents.values():
             agent.send_signal(signal.SIGTERM)
         for node, agent in self.agents.items():
             assert agent.wait(60) == 0, self.said(node)[-5:]
 
     def end(self) -> None:
-        """Leave nothing behind."""
+        """Stop all processes and close all files."""
         for agent in self.agents.values():
             if agent.poll() is None:
                 agent.kill()
@@ -163,7 +163,7 @@ class Forest:
         return holders([replay(self.records(node)) for node in range(7)], len(self.layout.operators))
 
     def last(self, node: int) -> dict[str, Any]:
-        """Return what an agent has last said of its level; nothing if it has not spoken in this life."""
+        """Return the last level that an agent has reported since its last start, if any."""
         for line in reversed(self.said(node)):
             found = json.loads(line) if line.startswith("{") else {}
             if "level" in found or "born" in found:
@@ -173,7 +173,7 @@ class Forest:
 
 @contextlib.contextmanager
 def forest(folder: Path) -> Iterator[Forest]:
-    """Give seven agents that run, and leave none."""
+    """Provide seven running agents, and stop them at the end."""
     made = Forest(folder)
     try:
         for node in range(7):
@@ -184,7 +184,7 @@ def forest(folder: Path) -> Iterator[Forest]:
 
 
 def until(condition: Any, seconds: float = 240.0) -> None:
-    """Wait for something to come true."""
+    """Wait until a condition holds."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it never came true"

@@ -1,4 +1,4 @@
-"""Lines between agents: who lacks the token keeps nobody out, and who was hung up on is heard again."""
+"""Connections between agents: callers without the token keep nobody out, and a broken connection is opened again."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from drover.agents import links
-from drover.agents.links import STRANGERS, Links
-from drover.agents.seal import LONGEST, seal_of
+from drover.agents.links import STRANGERS, PeerConnections
+from drover.agents.seal import LONGEST, make_seal
 from drover.hierarchy.codec import CodecError
 from drover.hierarchy.messages import Bundle, Clear, Message, Take
 from tests.agents.forest import HOST, free_port
 
-SEAL = seal_of(b"a token of sixteen bytes", "digest")
+SEAL = make_seal(b"a token of sixteen bytes", "digest")
 CLEAR = Clear(1, 0, (1, 1, 1))
 
 
 class Ear:
-    """Node 0, which listens, and node 1, which talks to it."""
+    """Node 0, which listens, and node 1, which sends to it."""
 
     def __init__(self, port: int) -> None:
         self.port, self.heard = port, asyncio.Queue[Message]()
-        self.listener = Links(SEAL, {1: (HOST, free_port())}, self.hear)
-        self.talker = Links(SEAL, {0: (HOST, port)}, lambda _: None)
+        self.listener = PeerConnections(SEAL, {1: (HOST, free_port())}, self.hear)
+        self.talker = PeerConnections(SEAL, {0: (HOST, port)}, lambda _: None)
         self.server: asyncio.Server | None = None
 
     def hear(self, message: Message) -> None:
@@ -34,7 +34,7 @@ class Ear:
         self.heard.put_nowait(message)
 
     async def say(self, message: Message) -> Message:
-        """Send a message until it is heard, as a machine would."""
+        """Send a message until it arrives, as a machine would."""
         for _ in range(50):
             self.talker.send(message)
             try:
@@ -45,7 +45,7 @@ class Ear:
         raise AssertionError("never heard")
 
     async def call(self, data: bytes = b"") -> asyncio.StreamReader:
-        """Call as a stranger does."""
+        """Connect as an unknown caller."""
         reader, writer = await asyncio.open_connection(HOST, self.port)
         self.strangers.append(writer)
         writer.write(data)
@@ -59,7 +59,7 @@ async def ear() -> AsyncIterator[Ear]:
     made = Ear(free_port())
     made.strangers = []
     made.server = await made.listener.listen((HOST, made.port))
-    talking = asyncio.create_task(made.talker.talk(0))
+    talking = asyncio.create_task(made.talker.send_to(0))
     try:
         yield made
     finally:
@@ -67,7 +67,7 @@ async def ear() -> AsyncIterator[Ear]:
         made.server.close()
         for each in made.strangers:
             each.close()
-        await made.listener.hang_up()
+        await made.listener.close_callers()
 
 
 def played(play: Callable[[Ear], Awaitable[None]]) -> None:
@@ -98,8 +98,8 @@ def test_who_only_holds_the_line_keeps_no_neighbour_out() -> None:
         pytest.param(b"\xff\x00\n", id="bytes"),
         pytest.param(b"[" * 100_000 + b"\n", id="deep"),
         pytest.param(b"x" * (3 * LONGEST), id="without an end"),
-        pytest.param(SEAL.close(Clear(5, 0, (5, 1, 1))), id="not from a neighbour"),
-        pytest.param(seal_of(b"another token of 16 bytes", "digest").close(CLEAR), id="another token"),
+        pytest.param(SEAL.sign(Clear(5, 0, (5, 1, 1))), id="not from a neighbour"),
+        pytest.param(make_seal(b"another token of 16 bytes", "digest").sign(CLEAR), id="another token"),
     ],
 )
 def test_strangers_are_hung_up_on_and_neighbours_heard(data: bytes) -> None:
@@ -141,7 +141,7 @@ def test_what_is_said_after_a_long_silence_is_heard(monkeypatch: pytest.MonkeyPa
 def test_a_line_of_a_neighbour_that_calls_again_takes_the_place_of_the_first() -> None:
     async def play(made: Ear) -> None:
         for _ in range(20):
-            await made.call(SEAL.close(CLEAR))
+            await made.call(SEAL.sign(CLEAR))
             assert await made.heard.get() == CLEAR
         while len(made.listener._callers) > 1:  # or the time of all that is played runs out
             await asyncio.sleep(0.01)
@@ -163,7 +163,7 @@ def test_too_much_at_once_is_not_sent_and_said(caplog: pytest.LogCaptureFixture)
 
 def test_of_what_nobody_takes_the_oldest_is_lost() -> None:
     async def play(made: Ear) -> None:
-        alone = Links(SEAL, {0: (HOST, 1)}, lambda _: None)
+        alone = PeerConnections(SEAL, {0: (HOST, 1)}, lambda _: None)
         for number in range(links.WAITING + 5):
             alone.send(Clear(1, 0, (1, 1, number)))
         assert alone._waiting[0].get_nowait() == Clear(1, 0, (1, 1, 5))

@@ -1,4 +1,4 @@
-"""Seven agents as processes: some are killed, lines are cut, and nothing is lost or runs twice."""
+"""Seven agents as processes: some are killed, connections break, and no operator is lost or runs twice."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from random import Random
 
 import pytest
 
-from drover.hierarchy.queries import faults
+from drover.hierarchy.queries import placement_faults
 from tests.agents.forest import Forest, forest, until
 
 
 def settled(agents: Forest) -> bool:
-    """Return whether all agents run and are in no round, and all operators run."""
+    """Return whether all agents are idle and all operators run."""
     assert all(agent.poll() is None for agent in agents.agents.values()), [agents.said(node)[-2:] for node in range(7)]
     last = [agents.last(node) for node in range(7)]
     idle = all(each and each["phase"] != "giving" for each in last)
@@ -52,5 +52,5 @@ def test_kills_and_cuts_lose_and_double_nothing(tmp_path: Path) -> None:
         owners = agents.owners()
         assert {len(nodes) for nodes in owners.values()} == {1}, owners
         node_of = [owners[j][0] for j in range(len(names))]
-        assert list(faults(agents.layout.tree, agents.layout.queries, node_of)) == []
+        assert list(placement_faults(agents.layout.tree, agents.layout.queries, node_of)) == []
         assert not [line for node in range(7) for line in agents.said(node) if not line.startswith("{")]

@@ -1,4 +1,4 @@
-"""Sizes that somebody else writes: what is wrong is said and changes nothing."""
+"""Operator sizes in a file that another program writes: faults are reported and change nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ def test_sizes_are_read_and_what_is_not_said_of_an_operator_is_nothing(tmp_path:
         pytest.param("[" * 100_000, "must be JSON", id="deep"),
         pytest.param("\0", "must be JSON", id="no text"),
         pytest.param(
-            '{"men": {"memory": 3}}', "for 'men': the tree has no such operator. Did you mean mean", id="misspelt"
+            '{"men": {"memory": 3}}',
+            "for 'men': the tree has no operator of that name. Did you mean mean",
+            id="misspelt",
         ),
         pytest.param('{"mean": {"memry": 3}}', "has no memory or cpu", id="a resource misspelt"),
         pytest.param('{"mean": 3}', "'mean': it is 3, but must be an object", id="a number"),

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from drover.agents.agent import address_of
-from drover.agents.links import Links
-from drover.agents.seal import seal_of
+from drover.agents.links import PeerConnections
+from drover.agents.seal import make_seal
 from drover.cli import main
 from drover.cli.agent import _measure
 from drover.errors import DroverError
@@ -49,7 +49,7 @@ def words(files: Path, node: str = "root", token: str = "token") -> list[str]:
     [
         pytest.param("rot", "token", ("", ""), "Did you mean root?", id="an unknown node"),
         pytest.param("root", "none", ("", ""), "cannot be read", id="no token"),
-        pytest.param("root", "token", ("127.0.0.1", "0.0.0.0"), "Say --public", id="an address that others reach"),
+        pytest.param("root", "token", ("127.0.0.1", "0.0.0.0"), "Add --public", id="an address that others reach"),
         pytest.param("root", "token", ("address: ", "parent: "), "no node has that name", id="a parent for an address"),
         pytest.param("root", "token", ('{address: "127.0.0.1:', "{memory: 5} #"), "address is empty", id="no address"),
         pytest.param("root", "token", ("tree: 1", "tree: 7"), "version 1 of tree files", id="another format"),
@@ -72,7 +72,7 @@ def test_a_port_that_is_taken_is_named(files: Path, capsys: pytest.CaptureFixtur
         assert main(words(files)) == 1
     said = capsys.readouterr()
     assert said.out == "", "nothing was started"
-    assert f"nodes.root.address is {port}, but cannot be listened on" in said.err
+    assert f"nodes.root.address is {port}, but the agent cannot listen on it" in said.err
 
 
 def test_an_agent_runs_stops_and_goes_on(files: Path) -> None:
@@ -95,7 +95,7 @@ def test_sizes_are_read_anew_and_nonsense_changes_nothing(files: Path, capsys: p
     read = _measure(layout, str(path))
     path.write_text('{"mean": {"memory": 3}, "stranger": {"memory": 4}}')
     assert read() == {0: (3.0,)}
-    assert "'stranger': the tree has no such operator" in capsys.readouterr().err
+    assert "'stranger': the tree has no operator of that name" in capsys.readouterr().err
     for nonsense in (
         '{"mean": {"memory": -3}}',
         '{"mean": 3}',
@@ -106,7 +106,7 @@ def test_sizes_are_read_anew_and_nonsense_changes_nothing(files: Path, capsys: p
     ):
         path.write_text(nonsense)
         assert read() == {}
-        assert "--sizes is not taken" in capsys.readouterr().err
+        assert "--sizes is ignored" in capsys.readouterr().err
         assert read() == {}
         assert capsys.readouterr().err == "", "said once"
     assert _measure(layout, None)() == {}
@@ -114,23 +114,23 @@ def test_sizes_are_read_anew_and_nonsense_changes_nothing(files: Path, capsys: p
 
 @pytest.mark.parametrize("line", [b"hello\n", b"{}\n", b"x" * (2 << 20) + b"\n", b'{"code": "00", "message": "{}"}\n'])
 def test_a_stranger_is_hung_up_on_and_a_neighbour_is_heard(line: bytes) -> None:
-    seal = seal_of(b"0123456789abcdef", "digest")
+    seal = make_seal(b"0123456789abcdef", "digest")
     heard: list[Message] = []
 
     async def call() -> bytes:
-        links = Links(seal, {}, heard.append)
+        links = PeerConnections(seal, {}, heard.append)
         server = await links.listen(("127.0.0.1", 0))
         async with server:
             port = server.sockets[0].getsockname()[1]
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.write(seal.close(Clear(1, 2, (1, 1, 1))) + line)
+            writer.write(seal.sign(Clear(1, 2, (1, 1, 1))) + line)
             try:
                 return await asyncio.wait_for(reader.read(), 60)
             except ConnectionError:
                 return b""
             finally:
                 writer.close()
-                await links.hang_up()
+                await links.close_callers()
 
     assert asyncio.run(call()) == b""
     assert heard == [Clear(1, 2, (1, 1, 1))]

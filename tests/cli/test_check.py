@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drover.cli import main
-from drover.cli.check import judge
+from drover.cli.check import check_file
 from tests.cli.golden import GOLDEN, agrees
 
 PATIENCE = 120.0  # seconds, to tell slow from hanging; the slowest takes two on a quiet machine
@@ -40,8 +40,8 @@ def test_every_fault_is_told_at_once(name: str, capsys: pytest.CaptureFixture[st
 
 @pytest.mark.usefixtures("_in_golden")
 def test_ten_different_faults_are_ten_lines_and_more() -> None:
-    assert len({fault.rule for fault in judge("ten_faults.yaml").faults}) >= 10
-    assert len({fault.rule for fault in judge("many_faults.yaml").faults}) >= 25
+    assert len({fault.rule for fault in check_file("ten_faults.yaml").faults}) >= 10
+    assert len({fault.rule for fault in check_file("many_faults.yaml").faults}) >= 25
 
 
 @pytest.mark.usefixtures("_in_golden")
@@ -158,5 +158,5 @@ def test_any_bytes_give_faults_and_nothing_else(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "n.yaml"
         path.write_bytes(data)
-        verdict = judge(str(path))
+        verdict = check_file(str(path))
     assert (verdict.network is None) == bool(verdict.faults)

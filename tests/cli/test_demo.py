@@ -27,7 +27,7 @@ def test_the_demo_ends_by_itself_agrees_with_the_oracle_and_leaves_nothing_behin
     assert [each.split()[0] for each in found["said"]][:1] == ["the"]  # burst
     assert any("proposal p" in each and "Why: " in each for each in found["said"])
     assert any("is carried out" in each for each in found["said"])
-    assert any("going on with 3 nodes for 4" in each for each in found["said"])
+    assert any("3 nodes instead of 4" in each for each in found["said"])
     assert found["report"] == page
     assert "<html" in (tmp_path / "page.html").read_text()
     assert found["batches"] > 2

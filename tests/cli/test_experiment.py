@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +11,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from drover.cli import main
-from drover.experiments import catalogue
+from drover_lab import catalogue
 from tests.cli.golden import agrees
-from tests.experiments.toy import TOY
+from tests.drover_lab.toy import TOY
 
 
 @pytest.fixture(autouse=True)
@@ -45,8 +46,12 @@ def test_the_last_line_is_one_json_object(tmp_path: Path, capsys: pytest.Capture
     found = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (found["name"], found["rows"], found["quick"], found["holds"]) == ("X-fig1", 4, True, 1)
     assert found["claims"][0] == {
-        "claim": "larger", "text": "Three times is more.", "measured": "3 > 1", "holds": True, "judged": True,
-    }  # fmt: skip
+        "claim": "larger",
+        "text": "Three times is more.",
+        "measured": "3 > 1",
+        "holds": True,
+        "judged": True,
+    }
     assert all(isinstance(claim["holds"], bool) for claim in found["claims"])
     assert all(Path(file).is_file() for file in found["files"])
 
@@ -84,8 +89,12 @@ def test_pages_are_written_and_rows_shared(tmp_path: Path, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        pytest.param(["run", "X-fig3"], 1, "'X-fig3', but there is no experiment of that name. Did you mean X-fig",
-                     id="an unknown name"),
+        pytest.param(
+            ["run", "X-fig3"],
+            1,
+            "'X-fig3', but there is no experiment of that name. Did you mean X-fig",
+            id="an unknown name",
+        ),
         pytest.param(["run", "x-FIG2"], 1, "Did you mean X-fig2?", id="another case"),
         pytest.param(["run", "zzz"], 1, "See `drover experiment list` for all 2.", id="a name like none"),
         pytest.param(["pages", "X-fig2", "fig1"], 1, "Did you mean X-fig1?", id="an unknown page"),
@@ -94,7 +103,7 @@ def test_pages_are_written_and_rows_shared(tmp_path: Path, capsys: pytest.Captur
         pytest.param(["run", "X-fig1", "--out", "/dev/null/x"], 1, "Name another one", id="no folder"),
         pytest.param(["run"], 2, "Missing argument 'NAME'", id="no name"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_told_without_a_traceback(
     arguments: list[str], code: int, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -103,6 +112,17 @@ def test_bad_input_is_told_without_a_traceback(
     assert out == ""
     assert says in " ".join(err.split())
     assert "Traceback" not in err
+
+
+def test_without_the_lab_the_error_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "drover_lab", None)  # as if it were not installed
+    assert main(["experiment", "list"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == "Error: drover experiment needs the package drover_lab. Install it: pip install 'drover[lab]'\n"
+    assert main(["experiment", "--help"]) == 0
 
 
 @pytest.mark.parametrize("command", ["list", "run", "pages"])

@@ -92,13 +92,15 @@ def test_a_run_file_stands_for_its_network(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
-        pytest.param(["-r", "est=5"], 2, "'est' is no source of the network. Did you mean west?", id="a source"),
-        pytest.param(["-r", "east"], 2, "'east' is no SOURCE=RATE. Write for example east=1000.", id="no rate"),
-        pytest.param(["-r", "east=x"], 2, "'x' is no number", id="no number"),
+        pytest.param(["-r", "est=5"], 2, "'est' is not a source of the network. Did you mean west?", id="a source"),
+        pytest.param(
+            ["-r", "east"], 2, "'east' is not of the form SOURCE=RATE. Write for example east=1000.", id="no rate"
+        ),
+        pytest.param(["-r", "east=x"], 2, "'x' is not a number", id="no number"),
         pytest.param(["-r", "east=nan"], 2, "'east=nan' must be finite and at least 0", id="not a number"),
         pytest.param(["-r", "east=-1"], 2, "'east=-1' must be finite and at least 0", id="a negative rate"),
         pytest.param(["--capacity", "0"], 2, "'0' must be finite and above 0", id="no capacity"),
-        pytest.param(["--capacity", "4=1"], 2, "'4=1' names no node: they are 0 to 3", id="no such node"),
+        pytest.param(["--capacity", "4=1"], 2, "'4=1' names no node: the nodes are 0 to 3", id="no such node"),
         pytest.param(["--capacity", "-1=1"], 2, "names no node", id="a negative node"),
         pytest.param(["--plan", "round_robin"], 1, "Did you mean round-robin?", id="a plan that is nearly known"),
         pytest.param(["--plan", "nowhere.json"], 1, "No such file", id="a plan that is not there"),
@@ -119,7 +121,9 @@ def test_what_is_wrong_is_told(options: list[str], code: int, said: str, capsys:
     ("text", "said"),
     [
         pytest.param('{"node_of": {"requests": 0, "count": 0}}', "node_of.count is unknown", id="a unit"),
-        pytest.param('{"node_of": {"requests": 0}}', "every unit has a node and counts has none", id="a unit missing"),
+        pytest.param(
+            '{"node_of": {"requests": 0}}', "every unit needs a node, and counts has none", id="a unit missing"
+        ),
         pytest.param('{"node_of": [1]}', "node_of is a mapping", id="a list"),
         pytest.param(PLAN.replace('"sizes": 1', '"sizes": x'), "must be a whole number", id="a word for a node"),
         pytest.param(PLAN.replace('"sizes": 1', '"sizes": 7'), "the nodes are 0 to 1", id="a node too far"),

@@ -12,16 +12,16 @@ import pytest
 from drover.cli import COMMANDS, main
 from drover.control.settings import Control, Mode
 from tests.cli.golden import agrees, said
-from tests.spark.pens import START, Pen, stopped
+from tests.spark.control_runs import START, ControlRun, stopped
 
 TRAFFIC = str(Path(__file__).parents[2] / "examples" / "traffic.yaml")
 
 
 @pytest.fixture
-def pen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pen]:
+def pen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ControlRun]:
     """A run in mode propose, on a checkpoint that is called `flock` in the current directory."""
     monkeypatch.chdir(tmp_path)
-    with Pen(Path("flock").absolute()) as made:
+    with ControlRun(Path("flock").absolute()) as made:
         yield made
 
 
@@ -30,7 +30,7 @@ def data(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:  # 
     return found
 
 
-def test_a_session_reads_well(pen: Pen, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_session_reads_well(pen: ControlRun, capsys: pytest.CaptureFixture[str]) -> None:
     """Run with DROVER_UPDATE=1 to write the golden file again."""
     told: list[str] = []
 
@@ -56,7 +56,7 @@ def test_a_session_reads_well(pen: Pen, capsys: pytest.CaptureFixture[str]) -> N
     assert agrees("flock.session.txt", "\n".join(told))
 
 
-def test_exactly_what_is_shown_is_applied(pen: Pen, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exactly_what_is_shown_is_applied(pen: ControlRun, capsys: pytest.CaptureFixture[str]) -> None:
     pen.feed(4)
     shown = data(capsys, "plan", "--from", "flock")["proposal"]
     done = data(capsys, "apply", shown["id"], "--from", "flock")
@@ -87,10 +87,10 @@ def test_a_stopped_run_reads_well(
 
 def test_a_refused_plan_is_shown_with_its_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     greedy = Control(mode=Mode.PROPOSE, warm_up=3, window=4, trial=0, least_gain=0.99)
-    with Pen(tmp_path, greedy) as pen:
+    with ControlRun(tmp_path, greedy) as pen:
         pen.feed(3)
         out = said(capsys, "plan", "--from", str(tmp_path))
-    assert "nothing to apply, since the slowest node would be spared 38.5% of its load, less than 99%" in out
+    assert "nothing to apply, since it would lower the load of the slowest node by 38.5%, less than 99%" in out
     assert "b: node 0 -> node 1, 3,000 bytes" in out
     assert "drover apply" not in out
 
@@ -110,13 +110,15 @@ def test_a_refused_plan_is_shown_with_its_reason(tmp_path: Path, capsys: pytest.
         pytest.param(["move", "a", "5", "--from", "flock"], 1, "is on node 5", id="a move to nowhere"),
         pytest.param(["move", "z", "1", "--from", "flock"], 1, "there is no unit 'z'", id="a move of nothing"),
         pytest.param(["history", "flock", "--last", "0"], 2, "not in the range", id="no history"),
-        pytest.param(["plan"], 2, "Missing NETWORK, or --from CHECKPOINT", id="a plan of nothing"),
-        pytest.param(["plan", "--from", "flock", "--nodes", "3"], 2, "--nodes is for plans of", id="a foreign option"),
+        pytest.param(
+            ["plan"], 2, "Missing NETWORK. To see what a run proposes, give --from CHECKPOINT", id="a plan of nothing"
+        ),
+        pytest.param(["plan", "--from", "flock", "--nodes", "3"], 2, "--nodes needs a NETWORK", id="a foreign option"),
         pytest.param(["plan", TRAFFIC, "--from", "flock"], 2, "leave NETWORK out", id="a network besides a run"),
     ],
 )
 def test_bad_input_is_told_without_a_traceback(
-    pen: Pen, words: list[str], code: int, says: str, capsys: pytest.CaptureFixture[str]
+    pen: ControlRun, words: list[str], code: int, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pen.feed(1)
     assert main(words) == code
@@ -126,7 +128,7 @@ def test_bad_input_is_told_without_a_traceback(
     assert "Traceback" not in err
 
 
-def test_a_name_cannot_steer_the_terminal(pen: Pen, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_cannot_steer_the_terminal(pen: ControlRun, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "a\x1b[31m", "--from", pen.path]) == 1
     assert "\x1b" not in capsys.readouterr().err
 

@@ -60,7 +60,7 @@ def test_a_tree_of_nodes_is_passed_over_with_a_word(tmp_path: Path, capsys: pyte
     run = tmp_path / "t.run.yaml"
     run.write_text(f"run: 1\nnetwork: {TRAFFIC}\nsources: {sources}\ncluster: {tree}\n", encoding="utf-8")
     assert main(["plan", str(run), "--nodes", "2", "--policy", "hash"]) == 0
-    assert "has a cluster, which does not count here" in capsys.readouterr().err
+    assert "has a cluster, which is ignored here" in capsys.readouterr().err
 
 
 def test_rules_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,7 +86,9 @@ def test_series_make_deviations_known(tmp_path: Path, capsys: pytest.CaptureFixt
     [
         pytest.param(["--policy", "resilent"], "Did you mean resilient?", id="an unknown policy"),
         pytest.param(["--policy", "correlation"], "series is empty", id="a policy without its statistics"),
-        pytest.param(["--pin", "count=0"], "'count' is no unit of the network. Did you mean counts?", id="a wrong pin"),
+        pytest.param(
+            ["--pin", "count=0"], "'count' is not a unit of the network. Did you mean counts?", id="a wrong pin"
+        ),
         pytest.param(["--pin", "counts=9"], "the nodes are 0 to 3", id="a pin to nowhere"),
         pytest.param(
             ["--apart", "busy,small,sizes", "--nodes", "2"], "no plan for 2 nodes", id="rules nobody can keep"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from drover.cli import main
-from tests.web.made import checkpoint
+from tests.web.sample_run import checkpoint
 
 
 def test_the_path_is_printed_and_the_page_is_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,7 +48,7 @@ def test_what_is_missing_goes_to_standard_error(tmp_path: Path, capsys: pytest.C
     assert main(["report", str(root), "--out", str(tmp_path / "r.html")]) == 0
     out, err = capsys.readouterr()
     assert out == f"{tmp_path / 'r.html'}\n"
-    assert err.startswith("not shown, or only in part: the network's text: the checkpoint has none\n")
+    assert err.startswith("not shown, or only in part: network file: not in the checkpoint\n")
 
 
 @pytest.mark.parametrize("name", ["", "nothing"])

@@ -86,7 +86,7 @@ def test_a_run_that_is_interrupted_stops_cleanly_and_goes_on(folder: Path) -> No
     assert process.returncode == 0, err
     assert "Traceback" not in err
     assert "Exception" not in err
-    assert "go on with: drover run" in err
+    assert "to continue: drover run" in err
     entries += map(json.loads, out.splitlines())
     assert [entry["batch"] for entry in entries] == list(range(len(entries)))
     rows_before = sum(entry["rowsIn"].get("calls", 0) for entry in entries)
@@ -117,9 +117,9 @@ def test_an_error_of_spark_is_one_line(folder: Path) -> None:
     ("change", "fault"),
     [
         pytest.param(
-            ("nodes: 2", "nodes: 0"), "line 9: nodes is 0, but there is at least one node", id="a faulty file"
+            ("nodes: 2", "nodes: 0"), "line 9: nodes is 0, but a run has at least one node", id="a faulty file"
         ),
-        pytest.param(("run: 1", "drover: 1"), "a run file says where rows come from", id="no run file"),
+        pytest.param(("run: 1", "drover: 1"), "a run file names the sources and sinks of a network", id="no run file"),
     ],
 )
 def test_what_is_wrong_is_told_before_spark_starts(

@@ -41,7 +41,7 @@ def test_colours_go_to_terminals_only(capsys: pytest.CaptureFixture[str], monkey
 def test_the_drawing_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "n.svg"
     assert main(["show", EVERY_KIND, "--svg", str(out)]) == 0
-    assert capsys.readouterr().err == f"drawn in {out}\n"
+    assert capsys.readouterr().err == f"drawing written to {out}\n"
     assert ET.parse(out).getroot().tag.endswith("svg")
 
 

@@ -14,8 +14,8 @@ import pytest
 from drover.cli import main
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "simulate.md"
-BLOCK = re.compile(r"^```text\n\$ drover (simulate [^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGE = ROOT / "docs" / "how-to" / "simulate.md"
+BLOCK = re.compile(r"^```console\n\$ drover (simulate [^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TRAFFIC = str(ROOT / "examples" / "traffic.yaml")
 EXAMPLES = {"meters": ("readings", "3"), "trades": ("quotes", "3"), "traffic": ("east", "4")}
 PLAN = '{"nodes": 2, "node_of": {"requests": 0, "counts": 0, "sizes": 1, "busy": 0, "small": 1, "suspects": 1}}'
@@ -43,7 +43,7 @@ def test_the_page_shows_what_the_examples_give(
 
     def run(block: re.Match[str]) -> str:
         assert main(shlex.split(block[1])) == 0
-        return f"```text\n$ drover {block[1]}\n{capsys.readouterr().out}```"
+        return f"```console\n$ drover {block[1]}\n{capsys.readouterr().out}```"
 
     text = PAGE.read_text(encoding="utf-8")
     found = BLOCK.sub(run, text)
@@ -78,7 +78,7 @@ def test_figures_of_the_examples(
 ) -> None:
     path = tmp_path / f"figure{suffix}"
     assert main(["simulate", *question(example), "--compare", "stay,cor-bal", "--plot", str(path)]) == 0
-    assert capsys.readouterr().err == f"drawn in {path}\n"
+    assert capsys.readouterr().err == f"drawing written to {path}\n"
     assert path.read_bytes().startswith(begin)
     if suffix == ".svg":
         text = path.read_text(encoding="utf-8")
@@ -190,49 +190,61 @@ def test_it_is_the_same_again_and_another_seed_is_not(capsys: pytest.CaptureFixt
 def test_long_runs_are_announced(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("drover.cli.whatif.scenario.LONG", 1.0)
     assert main(["simulate", TRAFFIC, "--seconds", "2"]) == 0
-    assert "in each variant; --mode fluid is quicker\nsimulating stay, 1 of 1 ...\n" in capsys.readouterr().err
+    assert "in each variant; --mode fluid is faster\nsimulating stay, 1 of 1 ...\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        pytest.param(["-r", "est=5"], "'est' is no source of the network. Did you mean west?", id="a source"),
-        pytest.param(["--scale", "est=2"], "'est' is no source of the network. Did you mean west?", id="a scaled one"),
-        pytest.param(["--scale", "east"], "'east' is no SOURCE=FACTOR[@SECONDS]. Write for", id="no factor"),
-        pytest.param(["--scale", "east=x"], "'x' is no number", id="a word for a factor"),
+        pytest.param(["-r", "est=5"], "'est' is not a source of the network. Did you mean west?", id="a source"),
+        pytest.param(
+            ["--scale", "est=2"], "'est' is not a source of the network. Did you mean west?", id="a scaled one"
+        ),
+        pytest.param(
+            ["--scale", "east"], "'east' is not of the form SOURCE=FACTOR[@SECONDS]. Write for", id="no factor"
+        ),
+        pytest.param(["--scale", "east=x"], "'x' is not a number", id="a word for a factor"),
         pytest.param(["--scale", "east=-1"], "'east=-1' must be finite and at least 0", id="a negative factor"),
-        pytest.param(["--scale", "east=2@"], "'' is no number", id="no time"),
-        pytest.param(["--scale", "east=1e9"], "at most 2e+07 are simulated one by one", id="too many tuples"),
-        pytest.param(["--kill", "1"], "'1' is no NODE@SECONDS. Write for example 2@30", id="no time of a loss"),
-        pytest.param(["--kill", "x@1"], "'x@1' is no NODE@SECONDS", id="a word for a node"),
+        pytest.param(["--scale", "east=2@"], "'' is not a number", id="no time"),
+        pytest.param(["--scale", "east=1e9"], "but mode event simulates at most 2e+07", id="too many tuples"),
+        pytest.param(
+            ["--kill", "1"], "'1' is not of the form NODE@SECONDS. Write for example 2@30", id="no time of a loss"
+        ),
+        pytest.param(["--kill", "x@1"], "'x@1' is not of the form NODE@SECONDS", id="a word for a node"),
         pytest.param(["--kill", "7@5"], "names node 7, but the nodes at that time are 0, 1, 2, 3", id="no such node"),
         pytest.param(["--kill", "1@5", "--drain", "1@6"], "the nodes at that time are 0, 2, 3", id="gone already"),
         pytest.param(["--kill", "1@60"], "'1@60' is after the end of the run at 60 s. Raise --seconds", id="too late"),
         pytest.param(["--kill", "1@0.5"], "before the first sample at 1 s", id="too early"),
-        pytest.param(["--kill", "0@5", "--nodes", "1"], "takes the last node. Leave one", id="the last node"),
+        pytest.param(["--kill", "0@5", "--nodes", "1"], "removes the last node. Keep one", id="the last node"),
         pytest.param(["--add", "7@5"], "adds node 7, but the next free number is 4. Write 4@5", id="a number too far"),
-        pytest.param(["--capacity", "4=1"], "'4=1' names no node: they are 0 to 3", id="a capacity for nobody"),
+        pytest.param(["--capacity", "4=1"], "'4=1' names no node: the nodes are 0 to 3", id="a capacity for nobody"),
         pytest.param(["--capacity", "2=1e-20"], "the capacity of node 2 is 1e-20, but must be from", id="no capacity"),
-        pytest.param(["--nodes", "999", "--seconds", "9999"], "are more than 5e+06 figures. Lower", id="too much"),
+        pytest.param(["--nodes", "999", "--seconds", "9999"], "need more than 5e+06 figures. Lower", id="too much"),
         pytest.param(["--period", "0.01"], "0.01 is not in the range", id="decisions all the time"),
-        pytest.param(["--policy", "corelation"], "is no policy. Did you mean correlation?", id="a policy"),
-        pytest.param(["--compare", "stay,sty"], "'sty' is no policy. Did you mean stay?", id="a variant"),
+        pytest.param(["--policy", "corelation"], "is not a policy. Did you mean correlation?", id="a policy"),
+        pytest.param(["--compare", "stay,sty"], "'sty' is not a policy. Did you mean stay?", id="a variant"),
         pytest.param(["--compare", "stay,stay"], "--compare has 'stay' twice", id="one variant twice"),
         pytest.param(["--compare", "a", "--policy", "hash"], "Write --compare stay,hash", id="two ways to say it"),
         pytest.param(["--migration", "per_bite=1"], "names no part of a move. Did you mean per_byte?", id="a part"),
-        pytest.param(["--state", "counts"], "'counts' is no UNIT=BYTES. Write for example requests=1e6", id="no bytes"),
-        pytest.param(["--state", "count=1"], "'count' is no unit of the network. Did you mean counts?", id="a unit"),
+        pytest.param(
+            ["--state", "counts"],
+            "'counts' is not of the form UNIT=BYTES. Write for example requests=1e6",
+            id="no bytes",
+        ),
+        pytest.param(["--state", "count=1"], "'count' is not a unit of the network. Did you mean counts?", id="a unit"),
         pytest.param(["--seconds", "nan"], "nan is not finite", id="no length"),
         pytest.param(["--seconds", "0"], "0.0 is not in the range", id="no time at all"),
-        pytest.param(["--warmup", "60"], "--warmup is 60 s, but the run has 60 s. Lower it", id="nothing but warm-up"),
+        pytest.param(
+            ["--warmup", "60"], "--warmup is 60 s, but the run lasts 60 s. Lower it", id="nothing but warm-up"
+        ),
         pytest.param(["--plan", "round_robin"], "Did you mean round-robin?", id="a plan"),
         pytest.param(["--statistics", TRAFFIC], "file is no statistics file", id="another file for statistics"),
-        pytest.param(["--trace", "nowhere.csv"], "the trace 'nowhere.csv' is no file", id="no trace"),
+        pytest.param(["--trace", "nowhere.csv"], "the trace 'nowhere.csv' is not a file", id="no trace"),
         pytest.param(["--mode", "events"], "'events' is not one of", id="a mode"),
         pytest.param(["--plot", "a.gif"], "a figure is a .png or a .svg file", id="a figure of another kind"),
         pytest.param(["--plot", "no/where.png"], "there is no such folder", id="a figure nowhere"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_told(options: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", TRAFFIC, *options]) in {1, 2}
     out, err = capsys.readouterr()
@@ -245,7 +257,9 @@ def test_nothing_to_simulate(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     text = "drover: 1\nname: idle\nsources: {a: {columns: {x: int}}}\noutputs: a\n"
     (tmp_path / "n.yaml").write_text(text, encoding="utf-8")
     assert main(["simulate", str(tmp_path / "n.yaml")]) == 1
-    assert capsys.readouterr().err == "drover: network idle has no operators, but only they take time. Add one.\n"
+    assert (
+        capsys.readouterr().err == "drover: network idle has no operators, so there is nothing to simulate. Add one.\n"
+    )
 
 
 def test_rates_that_change_too_often(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -257,7 +271,7 @@ def test_rates_that_change_too_often(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_a_trace_that_is_too_long(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "t.csv").write_text("time,east\n0,1\n1e9,2\n", encoding="utf-8")
     assert main(["simulate", TRAFFIC, "--trace", str(tmp_path / "t.csv")]) == 2
-    assert "the trace is 2e+09 s long, more than 200000. Say --seconds" in " ".join(capsys.readouterr().err.split())
+    assert "the trace is 2e+09 s long, more than 200000. Set --seconds" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize("option", [["--out"], ["--plot"]])

@@ -11,18 +11,18 @@ import pytest
 from drover.cli import main
 from drover.network.grid import Epoch, Grid
 from tests.cli.golden import agrees, said
-from tests.spark.pens import Pen, spreadable
+from tests.spark.control_runs import ControlRun, spreadable
 
 
 @pytest.fixture
-def pen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pen]:
+def pen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ControlRun]:
     """A run with a join `j` that may be spread, on a checkpoint that is called `here` in the current directory."""
     monkeypatch.chdir(tmp_path)
     with spreadable(Path("here").absolute()) as made:
         yield made
 
 
-def test_a_session_reads_well(pen: Pen, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_session_reads_well(pen: ControlRun, capsys: pytest.CaptureFixture[str]) -> None:
     """Run with DROVER_UPDATE=1 to write the golden file again."""
     told: list[str] = []
 
@@ -42,7 +42,7 @@ def test_a_session_reads_well(pen: Pen, capsys: pytest.CaptureFixture[str]) -> N
     assert agrees("spread.session.txt", "\n".join(told))
 
 
-def test_a_wish_before_anything_is_measured_is_fulfilled(pen: Pen, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wish_before_anything_is_measured_is_fulfilled(pen: ControlRun, capsys: pytest.CaptureFixture[str]) -> None:
     answer = json.loads(said(capsys, "spread", "j", "3 x 1", "--from", "here", "--json"))
     assert (answer["grid"], answer["spread"], answer["nodes"]) == ([3, 1], "3 x 1", [1, 2, 3])
     made = pen.controller.status.plan.instances["j"]
@@ -50,7 +50,9 @@ def test_a_wish_before_anything_is_measured_is_fulfilled(pen: Pen, capsys: pytes
     assert pen.controller.records == []
 
 
-def test_new_instances_keep_off_nodes_that_are_being_emptied(pen: Pen, capsys: pytest.CaptureFixture[str]) -> None:
+def test_new_instances_keep_off_nodes_that_are_being_emptied(
+    pen: ControlRun, capsys: pytest.CaptureFixture[str]
+) -> None:
     pen.feed(3)
     said(capsys, "drain", "2", "--from", "here")
     answer = json.loads(said(capsys, "spread", "j", "4", "--from", "here", "--json"))
@@ -58,7 +60,7 @@ def test_new_instances_keep_off_nodes_that_are_being_emptied(pen: Pen, capsys: p
     assert "2 x 2 instead of 1 x 1" in pen.controller.records[-1].reason
 
 
-def test_changes_pile_up_to_a_limit(pen: Pen, capsys: pytest.CaptureFixture[str]) -> None:
+def test_changes_pile_up_to_a_limit(pen: ControlRun, capsys: pytest.CaptureFixture[str]) -> None:
     pen.feed(3)
     for shape in ("2", "3", "4"):
         said(capsys, "spread", "j", shape, "--from", "here")
@@ -83,7 +85,7 @@ def test_changes_pile_up_to_a_limit(pen: Pen, capsys: pytest.CaptureFixture[str]
     ],
 )
 def test_bad_wishes_are_refused(
-    pen: Pen, join: str, shape: list[str], code: int, says: str, capsys: pytest.CaptureFixture[str]
+    pen: ControlRun, join: str, shape: list[str], code: int, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pen.feed(1)
     assert main(["spread", "--from", "here", join, *shape]) == code

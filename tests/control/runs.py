@@ -10,19 +10,20 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from drover.control import state as states
+from drover.control.context import ControlContext, Deployment
 from drover.control.loop import step
-from drover.control.record import Kind, Record
+from drover.control.record import PeriodOutcome, PeriodRecord
 from drover.control.settings import Control
-from drover.control.state import State
-from drover.control.view import World, capacities, look
+from drover.control.state import ControlState
+from drover.control.view import capacities, view_of
 from drover.load.arrays import Floats
-from drover.load.profile import Profile, settle
+from drover.load.profile import Profile, make_profile
 from drover.load.sample import Sample
 from drover.load.window import Window
-from drover.network.generate import ChainParameters, chains
 from drover.network.model import Network
 from drover.placement.plan import Plan, apply, by_hash, round_robin
 from drover.sim.control import decider
+from drover_lab.generate import ChainParameters, chains
 
 Rates = Mapping[str, float]  # tuples per second, by source
 RatesAt = Callable[[int, Rates], Rates]  # what is to be expected in a period
@@ -61,35 +62,39 @@ def shifted(at: int, source: int | Collection[int], factor: float, seconds: int 
 class Run:
     """A network under control. Rows come by chance, as Poisson says; `noise` is the deviation of what they cost."""
 
-    world: World
+    deployment: Deployment
     settings: Control = AUTO
     load: float = 0.5  # of all nodes together, over their capacity
     noise: float = 0.05
     seed: int = 0
     size: int = 1000  # bytes of state per operator
     restarts: bool = False  # whether the state goes through JSON before every step
-    state: State = field(default_factory=State)
-    records: list[Record] = field(default_factory=list)
+    state: ControlState = field(default_factory=ControlState)
+    records: list[PeriodRecord] = field(default_factory=list)
     rng: Generator = field(init=False)
     profile: Profile = field(init=False)
     base: dict[str, float] = field(init=False)
     rates: Rates = field(init=False)  # to be expected in the last period
 
     def __post_init__(self) -> None:
-        self.rng, self.profile = default_rng(self.seed), settle(self.world.network)
+        self.rng, self.profile = default_rng(self.seed), make_profile(self.deployment.network)
         cost = sum(float(load) for load in self.profile.loads(dict.fromkeys(self.profile.rates, 1.0)).values())
         each = self.load * float(self.capacity.sum()) / cost
         self.base = self.rates = dict.fromkeys(self.profile.rates, each)
 
     @property
+    def context(self) -> ControlContext:
+        return ControlContext(self.state, self.deployment, self.settings)
+
+    @property
     def capacity(self) -> Floats:
-        return capacities(self.world.plan.nodes, self.settings)
+        return capacities(self.deployment.plan.nodes, self.settings)
 
     @property
     def period(self) -> int:
         return self.state.period
 
-    def go(self, periods: int, rates_at: RatesAt = steady) -> list[Record]:
+    def go(self, periods: int, rates_at: RatesAt = steady) -> list[PeriodRecord]:
         """Run for some periods and return what was decided."""
         for _ in range(periods):
             self.measure(rates_at)
@@ -110,19 +115,19 @@ class Run:
         costs = {name: cost * (factor if name in operators else 1) for name, cost in self.profile.costs.items()}
         self.profile = replace(self.profile, costs=costs)
 
-    def decide(self) -> Record:
-        self.state, record = step(self.state, self.world, self.settings)
+    def decide(self) -> PeriodRecord:
+        self.state, record = step(self.context)
         self.records.append(record)
         self.carry_out(record)
         return record
 
-    def carry_out(self, record: Record) -> None:
-        if record.kind is Kind.MOVED and record.proposal is not None:
-            self.world = replace(self.world, plan=apply(self.world.plan, record.proposal.moves))
+    def carry_out(self, record: PeriodRecord) -> None:
+        if record.kind is PeriodOutcome.MOVED and record.proposal is not None:
+            self.deployment = replace(self.deployment, plan=apply(self.deployment.plan, record.proposal.moves))
 
     def _samples(self, came: Rates) -> list[Sample]:
         streams, found = self.profile.stream_rates(came), []
-        for operator in self.world.network.operators:
+        for operator in self.deployment.network.operators:
             took = {stream: float(streams[stream]) for stream in operator.inputs}
             gave = {stream: float(streams[stream]) for stream in operator.outputs}
             drawn = max(0.1, self.rng.normal(1, self.noise))
@@ -136,9 +141,9 @@ class Run:
     @property
     def loads(self) -> Floats:
         """Load of every node over its capacity, as it is to be expected at present, (n,)."""
-        found = np.zeros(self.world.plan.nodes)
+        found = np.zeros(self.deployment.plan.nodes)
         for unit, load in self.profile.loads(self.rates).items():
-            found[self.world.plan.node_of[unit]] += float(load)
+            found[self.deployment.plan.node_of[unit]] += float(load)
         return found / self.capacity
 
     @property
@@ -152,14 +157,16 @@ class Run:
         return moves_in(self.records)
 
 
-def moves_in(records: list[Record]) -> int:
-    return sum(len(record.proposal.moves) for record in records if record.kind is Kind.MOVED and record.proposal)
+def moves_in(records: list[PeriodRecord]) -> int:
+    return sum(
+        len(record.proposal.moves) for record in records if record.kind is PeriodOutcome.MOVED and record.proposal
+    )
 
 
 def start(nodes: int = 4, plan: str = "round-robin", count: int = 4, cost: float = 1e-5, **options: object) -> Run:
     """A run of so many chains on so many nodes."""
     network = chain_network(count, cost)
-    return Run(World(network, PLANS[plan](network, nodes)), **options)  # type: ignore[arg-type]  # fields of Run
+    return Run(Deployment(network, PLANS[plan](network, nodes)), **options)  # type: ignore[arg-type]  # fields of Run
 
 
 def any_run(seed: int) -> tuple[Run, RatesAt]:
@@ -173,7 +180,7 @@ def any_run(seed: int) -> tuple[Run, RatesAt]:
     plan = drawn if kind == "drawn" else PLANS[kind](network, nodes)
     faster = rng.choice(count, int(rng.integers(1, 1 + count // 2)), replace=False).tolist()
     load = rng.uniform(0.3, 0.9) / (1 + 2 * len(faster) / count)  # at most 0.9 after the change
-    run = Run(World(network, plan), load=float(load), noise=float(rng.choice([0.02, 0.05, 0.1])), seed=seed)
+    run = Run(Deployment(network, plan), load=float(load), noise=float(rng.choice([0.02, 0.05, 0.1])), seed=seed)
     return run, shifted(30, faster, 3.0)
 
 
@@ -186,8 +193,8 @@ def moves_alone(run: Run, plan: Plan) -> int:
     first, then = decider(settings.first), decider(settings.then)
     for period in run.state.window.periods[settings.warm_up - 1 :]:
         seen = tuple(each for each in run.state.window.periods if each.number <= period.number)
-        world = World(run.world.network, plan)
-        problem = look(State(Window(len(seen), seen)), world, settings).problem
+        deployment = Deployment(run.deployment.network, plan)
+        problem = view_of(ControlContext(ControlState(Window(len(seen), seen)), deployment, settings)).problem
         decide = first if period.number == settings.warm_up else then
         places = decide(problem, default_rng((settings.seed, period.number)))
         moves += int((places != problem.current).sum())

@@ -1,136 +1,172 @@
-"""Proposals that wait: applied exactly as shown, or refused in words."""
-
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from drover.control.loop import approve
-from drover.control.record import Kind, Proposal
-from drover.control.settings import Mode
+import drover
+from drover.control.context import ControlContext, Deployment
+from drover.control.loop import step
+from drover.control.manual import check_move, propose_manual_move
+from drover.control.proposals import apply_proposal, current_proposal, find_proposal, why_not_applicable
+from drover.control.record import PeriodOutcome, Proposal
+from drover.control.settings import Control, Mode
+from drover.control.state import ControlState
 from drover.errors import DroverError
-from drover.placement.plan import apply
-from tests.control.runs import AUTO, Run, shifted, start
+from drover.load.sample import Sample
+from drover.network.model import Network
+from drover.placement.plan import Plan
 
-PROPOSE = replace(AUTO, mode=Mode.PROPOSE)
-UNEVEN = shifted(0, 0, 3.0)
-
-
-@pytest.fixture
-def run() -> Run:
-    """One that has a proposal waiting."""
-    made = start(plan="whole", load=0.4, settings=PROPOSE)
-    made.go(14, UNEVEN)
-    assert made.state.waiting is not None
-    return made
+UNITS = ("a", "b", "c", "d")
+ASKED = Control(mode=Mode.OBSERVE, warm_up=3, window=4)
+PERIODS = 5
 
 
-def waiting(run: Run) -> Proposal:
-    assert run.state.waiting is not None
-    return run.state.waiting
+def network() -> Network:
+    net = drover.Builder("flock")
+    events = net.source("events", {"ts": "timestamp", "key": "int"}, time="ts")
+    for name in UNITS:
+        events.filter(name, "key <> 3").output()
+    return net.build()
 
 
-def test_nothing_moves_until_somebody_says_so(run: Run) -> None:
-    shown = waiting(run)
-    run.go(10, UNEVEN)
-    assert run.moved == 0
-    assert waiting(run) == shown
-    assert run.records[-1].reason == f"{shown.id} waits to be applied"
+NETWORK = network()
 
 
-def test_exactly_the_shown_moves_are_made(run: Run) -> None:
-    shown = waiting(run)
-    run.go(3, UNEVEN)
-    state, record = approve(run.state, run.world, run.settings, shown.id)
-    assert record.kind is Kind.MOVED
-    assert record.proposal == shown
-    assert apply(run.world.plan, record.proposal.moves).node_of == {
-        **run.world.plan.node_of,
-        **{move.unit: move.target for move in shown.moves},
-    }
-    assert state.waiting is None
-    assert set(state.resting(10)) == {move.unit for move in shown.moves}
+def seen(
+    loads: dict[str, float], periods: int = PERIODS, rows: float = 100.0, state: ControlState | None = None
+) -> ControlState:
+    """What the loop remembers after some periods with these loads."""
+    found = state or ControlState()
+    for _ in range(periods):
+        samples = [Sample(name, {"events": rows}, {name: rows}, busy, 10) for name, busy in loads.items()]
+        found = replace(
+            found, window=found.window.push(found.period + 1, 1.0, {"events": rows}, samples)
+        ).detect_change()
+    return found
 
 
-def refusal(run: Run, name: str | None = None) -> str:
-    with pytest.raises(DroverError) as caught:
-        approve(run.state, run.world, run.settings, name or waiting(run).id)
-    return str(caught.value)
+@st.composite
+def deployments(draw: st.DrawFn) -> tuple[ControlState, Deployment]:
+    nodes = draw(st.integers(1, 3))
+    places = {unit: draw(st.integers(0, nodes - 1)) for unit in UNITS}
+    closed = draw(st.frozensets(st.integers(0, nodes - 1), max_size=nodes - 1))
+    loads = {unit: draw(st.floats(0.01, 0.6)) for unit in UNITS}
+    return seen(loads), Deployment(NETWORK, Plan(draw(st.integers(1, 9)), nodes, places), closed)
 
 
-def test_another_name_is_refused(run: Run) -> None:
-    assert refusal(run, "p3").startswith(f"there is no proposal 'p3': {waiting(run).id} waits. Look at")
+UNEVEN = seen({"a": 0.4, "b": 0.25, "c": 0.05, "d": 0.05})
+DEPLOYMENT = Deployment(NETWORK, Plan(1, 2, {"a": 0, "b": 0, "c": 1, "d": 1}))
 
 
-def test_a_unit_that_somebody_moved_is_seen(run: Run) -> None:
-    move = waiting(run).moves[0]
-    run.world = replace(run.world, plan=run.world.plan.move(move.unit, 3 if move.source != 3 else 2))
-    assert f"the world has changed: unit {move.unit} was on node {move.source} then" in refusal(run)
+def proposed(state: ControlState = UNEVEN, deployment: Deployment = DEPLOYMENT) -> Proposal:
+    found = current_proposal(ControlContext(state, deployment, ASKED)).proposal
+    assert found is not None
+    return found
 
 
-def test_another_number_of_nodes_is_seen(run: Run) -> None:
-    run.world = replace(run.world, plan=run.world.plan.scale(5))
-    assert "the world has changed: it was made for 4 nodes, and there are 5 now" in refusal(run)
+@settings(max_examples=60)
+@given(deployments())
+def test_what_is_offered_is_sound_can_be_had_by_its_name_and_nothing_else(
+    drawn: tuple[ControlState, Deployment],
+) -> None:
+    state, deployment = drawn
+    found = current_proposal(ControlContext(state, deployment, ASKED))
+    assert current_proposal(ControlContext(state, deployment, ASKED)) == found
+    if found.proposal is None:
+        assert found.record.reason
+        return
+    proposal = found.proposal
+    assert find_proposal(proposal.id, {proposal.id: proposal}, ControlContext(state, deployment, ASKED), ()) == proposal
+    after = apply_proposal(deployment.plan, proposal, deployment.network)
+    targets = {move.unit: move.target for move in proposal.moves}
+    assert after.node_of == {**deployment.plan.node_of, **targets}
+    assert not set(after.node_of.values()) & deployment.closed
+    assert (
+        why_not_applicable(proposal, ControlContext(state, replace(deployment, plan=after), ASKED)) is not None
+    )  # it cannot be done twice
 
 
-def test_another_plan_is_seen_even_if_none_of_its_units_moved(run: Run) -> None:
-    run.world = replace(run.world, plan=replace(run.world.plan, number=9))
-    assert "the world has changed: plan 1 ran then, and plan 9 does now" in refusal(run)
+@settings(max_examples=60)
+@given(deployments(), deployments())
+def test_a_name_stands_for_one_plan(
+    one: tuple[ControlState, Deployment], other: tuple[ControlState, Deployment]
+) -> None:
+    first, second = (current_proposal(ControlContext(*drawn, ASKED)).proposal for drawn in (one, other))
+    if first is not None and second is not None and first.id == second.id:
+        assert (first.base, first.nodes, [*map(str, first.moves)]) == (
+            second.base,
+            second.nodes,
+            [*map(str, second.moves)],
+        )
 
 
-def test_a_node_that_was_closed_since_is_seen(run: Run) -> None:
-    target = waiting(run).moves[0].target
-    run.world = replace(run.world, closed=frozenset({target}))
-    assert f"the world has changed: node {target} is closed now" in refusal(run)
+def test_what_waits_and_what_is_on_trial_is_offered_first() -> None:
+    waiting = replace(proposed(), id="p3")
+    found = current_proposal(ControlContext(replace(UNEVEN, waiting=waiting), DEPLOYMENT, ASKED))
+    assert (found.proposal, found.waits) == (waiting, True)
+    trying = Control(mode=Mode.AUTO, warm_up=3, window=4, trial=5)
+    state, record = step(ControlContext(UNEVEN, DEPLOYMENT, trying))
+    found = current_proposal(ControlContext(state, DEPLOYMENT, trying), [record])
+    assert (found.proposal, found.waits, found.record.kind) == (state.trial, False, PeriodOutcome.TRIAL)
+    elsewhere = replace(DEPLOYMENT, plan=Plan(4, 2, {**DEPLOYMENT.plan.node_of, "a": 1}))
+    assert (
+        current_proposal(ControlContext(state, elsewhere, trying)).proposal != state.trial
+    )  # it was made for another plan
 
 
-def test_a_pin_that_was_set_since_is_seen(run: Run) -> None:
-    move = waiting(run).moves[0]
-    assert move.source is not None
-    run.settings = replace(run.settings, pins={move.unit: move.source})
-    assert f"it is pinned to node {move.source}" in refusal(run)
+@pytest.mark.parametrize(
+    ("deployment", "asked", "says"),
+    [
+        pytest.param(
+            replace(DEPLOYMENT, plan=Plan(1, 3, DEPLOYMENT.plan.node_of)), ASKED, "there are 3 now", id="more nodes"
+        ),
+        pytest.param(
+            replace(DEPLOYMENT, plan=Plan(2, 2, DEPLOYMENT.plan.node_of)), ASKED, "plan 2 does now", id="a later plan"
+        ),
+        pytest.param(replace(DEPLOYMENT, closed=frozenset({1})), ASKED, "lost or drained", id="a closed node"),
+        pytest.param(DEPLOYMENT, replace(ASKED, pins={"b": 0}), "unit b is pinned to node 0 now", id="a new pin"),
+    ],
+)
+def test_a_changed_deployment_is_refused(deployment: Deployment, asked: Control, says: str) -> None:
+    proposal = proposed()
+    with pytest.raises(DroverError, match=says):
+        find_proposal(proposal.id, {proposal.id: proposal}, ControlContext(UNEVEN, deployment, asked), ())
 
 
-def test_memory_that_has_become_short_is_seen(run: Run) -> None:
-    run.settings = replace(run.settings, memory=5000.0)
-    assert "bytes of state, above 5,000" in refusal(run)
+def test_a_load_that_has_changed_for_good_outdates_what_was_shown_but_not_what_waits() -> None:
+    proposal = proposed()
+    later = seen({"a": 0.4, "b": 0.25, "c": 0.05, "d": 0.05}, 3, 5_000.0, UNEVEN)
+    assert later.last_change > proposal.period
+    assert "the load has changed" in str(why_not_applicable(proposal, ControlContext(later, DEPLOYMENT, ASKED)))
+    assert why_not_applicable(proposal, ControlContext(replace(later, waiting=proposal), DEPLOYMENT, ASKED)) is None
+    assert (
+        why_not_applicable(replace(proposal, gain=0.0), ControlContext(later, DEPLOYMENT, ASKED)) is None
+    )  # units need a node at any load
 
 
-def test_a_proposal_whose_reason_is_gone_is_withdrawn(run: Run) -> None:
-    shown = waiting(run)
-    records = run.go(12)  # as if the shift had never been
-    withdrawn = [record for record in records if record.reason.startswith(f"{shown.id} is withdrawn: ")]
-    assert len(withdrawn) == 1
-    assert withdrawn[0].kind is Kind.REFUSED
+def test_what_became_of_a_proposal_is_told() -> None:
+    waiting = replace(proposed(), id="p3")
+    _, record = step(ControlContext(replace(UNEVEN, waiting=waiting), DEPLOYMENT, replace(ASKED, mode=Mode.PROPOSE)))
+    assert record.kind is PeriodOutcome.PROPOSED
+    refused = replace(record, kind=PeriodOutcome.REFUSED, reason="it was not worth it")
+    with pytest.raises(DroverError, match="p3 was refused in period 5: it was not worth it"):
+        find_proposal("p3", {}, ControlContext(UNEVEN, DEPLOYMENT, ASKED), [record, refused])
+    with pytest.raises(DroverError, match=r"there is no proposal 'p4'\. Known: none"):
+        find_proposal("p4", {}, ControlContext(UNEVEN, DEPLOYMENT, ASKED), [record])
 
 
-def test_it_is_carried_out_when_the_mode_becomes_auto(run: Run) -> None:
-    shown = waiting(run)
-    run.settings = AUTO
-    record = run.go(1, UNEVEN)[0]
-    assert record.kind is Kind.MOVED
-    assert record.proposal == shown
-
-
-def test_a_drained_node_has_one_proposal_that_keeps_its_name() -> None:
-    run = start(load=0.4, settings=PROPOSE)
-    run.go(15)
-    run.world = replace(run.world, closed=frozenset({2}))
-    run.go(1)
-    shown = waiting(run)
-    run.go(5)
-    assert waiting(run) == shown
-    _, record = approve(run.state, run.world, run.settings, shown.id)
-    run.carry_out(record)
-    assert 2 not in run.world.plan.node_of.values()
-
-
-def test_a_drained_node_that_is_used_again_needs_no_proposal() -> None:
-    run = start(load=0.4, settings=PROPOSE)
-    run.go(15)
-    run.world = replace(run.world, closed=frozenset({2}))
-    run.go(1)
-    run.world = replace(run.world, closed=frozenset())
-    assert run.go(1)[0].reason.endswith("is withdrawn: no unit needs a node any more")
-    assert run.state.waiting is None
+def test_a_move_by_hand_is_a_proposal_of_one_move() -> None:
+    proposal = propose_manual_move("c", 0, ControlContext(UNEVEN, DEPLOYMENT, ASKED))
+    assert proposal is not None
+    assert apply_proposal(DEPLOYMENT.plan, proposal, DEPLOYMENT.network).node_of == {**DEPLOYMENT.plan.node_of, "c": 0}
+    assert proposal.before == (0.65, 0.1)
+    assert proposal.after == (0.7, 0.05)
+    with pytest.raises(DroverError, match="the proposal starts from plan 1, but plan 7 runs now"):
+        apply_proposal(replace(DEPLOYMENT.plan, number=7), proposal, DEPLOYMENT.network)
+    with pytest.raises(DroverError, match="cannot go there"):
+        check_move("c", 0, replace(DEPLOYMENT, closed=frozenset({0})))
+    with pytest.raises(DroverError, match="there is no unit 'z'"):
+        check_move("z", 0, DEPLOYMENT)

@@ -12,16 +12,17 @@ from numpy.random import default_rng
 
 from drover.control import record as records
 from drover.control import state as states
-from drover.control.critical import critical
+from drover.control.context import ControlContext, Deployment
+from drover.control.critical import critical_path
 from drover.control.loop import OUTDATED, step
-from drover.control.record import Kind, Proposal, Record
+from drover.control.record import PeriodOutcome, PeriodRecord, Proposal
 from drover.control.settings import Control
-from drover.control.state import State
-from drover.control.view import World, look, notice
-from drover.network.generate import TreeParameters, trees
+from drover.control.state import ControlState
+from drover.control.view import detect_change, view_of
 from drover.placement.plan import Move, Plan, apply, units_of
 from drover.placement.policy import propose
 from drover.placement.problem import NOWHERE
+from drover_lab.generate import TreeParameters, trees
 from tests.control.runs import Rates, Run
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -50,7 +51,7 @@ def runs(draw: st.DrawFn) -> Run:
         pins={unit: int(rng.integers(nodes + 1)) for unit in units if rng.random() < 0.2},
     )
     load = draw(st.sampled_from([0.3, 0.9, 1.3]))
-    return Run(World(network, plan), control, load, draw(st.sampled_from([0.0, 0.2])), draw(SEEDS), size)
+    return Run(Deployment(network, plan), control, load, draw(st.sampled_from([0.0, 0.2])), draw(SEEDS), size)
 
 
 def stormy(period: int, base: Rates) -> Rates:
@@ -61,10 +62,10 @@ def stormy(period: int, base: Rates) -> Rates:
 
 def disturb(run: Run) -> None:
     """Close or open a node now and then; never all of them."""
-    nodes = run.world.plan.nodes
+    nodes = run.deployment.plan.nodes
     if run.rng.random() < 0.3:
-        closed = run.world.closed ^ {int(run.rng.integers(nodes))}
-        run.world = replace(run.world, closed=closed if len(closed) < nodes else frozenset())
+        closed = run.deployment.closed ^ {int(run.rng.integers(nodes))}
+        run.deployment = replace(run.deployment, closed=closed if len(closed) < nodes else frozenset())
 
 
 @given(run=runs())
@@ -74,14 +75,14 @@ def test_every_decision_keeps_every_rule(run: Run) -> None:
     for _ in range(PERIODS):
         disturb(run)
         run.measure(stormy)
-        before = notice(run.state, run.world, run.settings)
-        after, record = step(run.state, run.world, run.settings)
-        assert (after, record) == step(run.state, run.world, run.settings)
+        before = detect_change(run.context)
+        after, record = step(run.context)
+        assert (after, record) == step(run.context)
         check_words(record)
         check_json(after, record)
         if record.proposal is not None and not before.placed:
             first = record.proposal.id
-        if record.kind is Kind.MOVED:
+        if record.kind is PeriodOutcome.MOVED:
             assert run.settings.mode == "auto"
             assert record.proposal is not None
             check_moves(run, before, record.proposal, record.proposal.id == first)
@@ -89,27 +90,30 @@ def test_every_decision_keeps_every_rule(run: Run) -> None:
         run.carry_out(record)
 
 
-def check_words(record: Record) -> None:
+def check_words(record: PeriodRecord) -> None:
     """People can read it: a sentence, no names of Python's, no arrays."""
     said = [record.reason, *(refusal.reason for refusal in record.refusals)]
     assert all(text and "None" not in text and "nan" not in text and "array" not in text for text in said)
-    assert record.kind not in {Kind.MOVED, Kind.PROPOSED, Kind.TRIAL} or record.proposal is not None
+    assert (
+        record.kind not in {PeriodOutcome.MOVED, PeriodOutcome.PROPOSED, PeriodOutcome.TRIAL}
+        or record.proposal is not None
+    )
 
 
-def check_json(state: State, record: Record) -> None:
+def check_json(state: ControlState, record: PeriodRecord) -> None:
     assert states.state_of(json.loads(json.dumps(states.to_json(state)))) == state
     assert records.record_of(json.loads(json.dumps(records.to_json(record)))) == record
 
 
-def check_moves(run: Run, before: State, proposal: Proposal, first: bool) -> None:
+def check_moves(run: Run, before: ControlState, proposal: Proposal, first: bool) -> None:
     """Check moves about to be made, by arithmetic of its own; `first` if they are of the plan from scratch."""
-    world, control = run.world, run.settings
-    plan = apply(world.plan, proposal.moves)
+    deployment, control = run.deployment, run.settings
+    plan = apply(deployment.plan, proposal.moves)
     for move in proposal.moves:
         assert move.source != move.target
-        assert move.target not in world.closed
+        assert move.target not in deployment.closed
         pin = control.pins.get(move.unit, NOWHERE)
-        assert pin in {move.target, NOWHERE} or pin >= plan.nodes or pin in world.closed
+        assert pin in {move.target, NOWHERE} or pin >= plan.nodes or pin in deployment.closed
     held = [run.size * list(plan.node_of.values()).count(node) for node in range(plan.nodes)]
     assert all(held[move.target] <= control.memory for move in proposal.moves)
     if proposal.forced:
@@ -119,12 +123,12 @@ def check_moves(run: Run, before: State, proposal: Proposal, first: bool) -> Non
     check_critical_path(run, before, proposal, plan)
 
 
-def check_critical_path(run: Run, before: State, proposal: Proposal, plan: Plan) -> None:
+def check_critical_path(run: Run, before: ControlState, proposal: Proposal, plan: Plan) -> None:
     """The slowest node is not loaded more in the periods that decided, and no node is filled above its capacity."""
-    fresh = [each for each in before.window.periods if each.number >= max(proposal.period + 1, before.since)]
-    problem = look(before, run.world, run.settings).problem
+    fresh = [each for each in before.window.periods if each.number >= max(proposal.period + 1, before.last_change)]
+    problem = view_of(ControlContext(before, run.deployment, run.settings)).problem
     series = problem.series[:, -len(fresh) :]  # all of them if it never was on trial
-    now, then = (critical(series, problem.places(one), problem.capacity) for one in (run.world.plan, plan))
+    now, then = (critical_path(series, problem.places(one), problem.capacity) for one in (run.deployment.plan, plan))
     assert then.mean() <= now.mean() * (1 + 1e-9)
     assert max(proposal.after) <= max(1, *proposal.before) * (1 + 2e-3)
 
@@ -134,13 +138,15 @@ def check_critical_path(run: Run, before: State, proposal: Proposal, plan: Plan)
 def test_every_move_of_the_policy_is_made_or_refused_with_a_reason(run: Run) -> None:
     for _ in range(PERIODS):
         run.measure(stormy)
-        before = notice(run.state, run.world, run.settings)
+        before = detect_change(run.context)
         record = run.decide()
         asked = run.state.placed and before.waiting is None and before.trial is None
         forced = record.proposal is not None and record.proposal.forced
         if not asked or forced or record.reason.startswith(("warming up", "the policy")):
             continue
-        problem = look(before, replace(run.world, plan=_plan_before(run, record)), run.settings).problem
+        problem = view_of(
+            ControlContext(before, replace(run.deployment, plan=_plan_before(run, record)), run.settings)
+        ).problem
         policy = run.settings.then if before.placed else run.settings.first
         wanted = propose(problem, policy, default_rng((run.settings.seed, record.period)))
         moves = {
@@ -154,12 +160,12 @@ def test_every_move_of_the_policy_is_made_or_refused_with_a_reason(run: Run) -> 
         assert all(refusal.reason for refusal in record.refusals)
 
 
-def _plan_before(run: Run, record: Record) -> Plan:
+def _plan_before(run: Run, record: PeriodRecord) -> Plan:
     """The plan that a record was decided on."""
-    if record.kind is not Kind.MOVED or record.proposal is None:
-        return run.world.plan
+    if record.kind is not PeriodOutcome.MOVED or record.proposal is None:
+        return run.deployment.plan
     back = {move.unit: move.source for move in record.proposal.moves if move.source is not None}
-    return Plan(record.plan, run.world.plan.nodes, {**run.world.plan.node_of, **back})
+    return Plan(record.plan, run.deployment.plan.nodes, {**run.deployment.plan.node_of, **back})
 
 
 @given(run=runs())

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from drover.control.settings import KEYS, Control, control_of, described, faults, fitting
-from drover.control.state import State
-from drover.control.view import capacities, left
+from drover.control.settings import KEYS, Control, check_pins, control_of, faults, settings_to_json
 from drover.errors import DroverError
 
 WRONG: list[tuple[Any, str]] = [  # what was given, and how the answer begins
@@ -34,7 +32,7 @@ WRONG: list[tuple[Any, str]] = [  # what was given, and how the answer begins
         {"capacity": "fast"},
         "control.capacity is 'fast', but it must be a list of busy seconds per second, node by node.",
     ),
-    ({"capacity": [1, 0]}, "control.capacity.1 is 0, but it must be a number above 0. Or take the node away."),
+    ({"capacity": [1, 0]}, "control.capacity.1 is 0, but it must be a number above 0. Correct it, or remove the node."),
     ({"pins": ["a"]}, "control.pins is ['a'], but it must be a mapping of units to nodes."),
     ({"pins": {"a": -1}}, "control.pins.a is -1, but it must be the number of a node, from 0."),
     (7, "control is 7, but it must be a mode or a mapping of settings."),
@@ -66,31 +64,10 @@ def test_a_mode_a_mapping_and_nothing_are_taken() -> None:
 
 def test_described_settings_are_json_and_make_the_same_again() -> None:
     for given in (Control(), control_of({"mode": "auto", "capacity": "measured", "pins": {"a": 1}, "memory": 1e9})):
-        assert control_of(json.loads(json.dumps(described(given)))) == given
-    assert set(described(Control())) == set(KEYS) - {"memory"}
+        assert control_of(json.loads(json.dumps(settings_to_json(given)))) == given
+    assert set(settings_to_json(Control())) == set(KEYS) - {"memory"}
 
 
 def test_a_pin_of_a_unit_that_is_not_there_is_refused() -> None:
     with pytest.raises(DroverError, match=r"control\.pins\.buzy is unknown.* Did you mean busy\?"):
-        fitting(Control(pins={"buzy": 0}), ["busy", "idle"])
-
-
-def test_measured_capacity_is_the_median_speed_and_never_above_one() -> None:
-    settings = control_of({"capacity": "measured", "window": 3})
-    speeds = [(0.1, 0.1, 0.1), (0.5, 1.2, 0.0), (0.6, 1.1, 0.0), (0.01, 1.3, 0.0)]
-    assert capacities(4, settings, speeds).tolist() == [0.5, 1.0, 1.0, 1.0]
-    assert capacities(2, settings).tolist() == [1.0, 1.0]
-
-
-def test_given_capacity_is_filled_up_with_ones() -> None:
-    assert capacities(3, Control(capacity=(0.5,)), [(0.1, 0.1, 0.1)]).tolist() == [0.5, 1.0, 1.0]
-    assert capacities(1, Control(capacity=(0.5, 2.0))).tolist() == [0.5]
-
-
-def test_what_queries_take_is_missing_from_the_capacity_of_their_node() -> None:
-    settings = control_of({"window": 2})
-    assert left(2, settings, State()).tolist() == [1.0, 1.0]
-    state = State().clock((1.0, 1.0), (0.9, 0.9)).clock((1.0, 1.0), (0.2, 0.0)).clock((1.0, 1.0), (0.4, 0.0))
-    assert left(2, settings, state).tolist() == pytest.approx([0.7, 1.0])  # of the last two periods
-    assert left(3, settings, state).tolist() == [1.0] * 3  # what was measured on two nodes says nothing of three
-    assert left(2, settings, state.clock((1.0, 1.0), (5.0, 0.0))).tolist() == pytest.approx([0.1, 1.0])
+        check_pins(Control(pins={"buzy": 0}), ["busy", "idle"])

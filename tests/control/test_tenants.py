@@ -1,4 +1,4 @@
-"""Limits of tenants: what may be said, and who is parked."""
+"""Limits of tenants: which are valid, and which queries are parked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drover.control.tenants import OTHERS, Limits, limits_for, limits_of, too_heavy
+from drover.control.tenants import OTHERS, QueryLimits, limits_for, limits_of, too_heavy
 from drover.errors import DroverError
 
 FIGURES = {"number": pl.Int64, "tenant": pl.String, "state": pl.Int64, "busy": pl.Float64}
@@ -34,9 +34,9 @@ def test_bad_limits_are_refused(given: dict[str, object], said: str) -> None:
 
 def test_a_tenant_without_limits_of_its_own_has_those_of_all_others() -> None:
     limits = limits_of({OTHERS: {"queries": 5}, "acme": {}})
-    assert limits_for("acme", limits) == Limits()
+    assert limits_for("acme", limits) == QueryLimits()
     assert limits_for("b", limits).queries == 5
-    assert limits_for("b", limits_of(None)) == Limits()
+    assert limits_for("b", limits_of(None)) == QueryLimits()
 
 
 def test_the_heaviest_are_parked_and_no_more_than_needed() -> None:
@@ -53,7 +53,7 @@ def test_the_heaviest_are_parked_and_no_more_than_needed() -> None:
     state=st.integers(0, 200),
     busy=st.integers(0, 20),
 )
-def test_what_is_left_keeps_the_limits_and_whoever_keeps_them_loses_nothing(
+def test_the_rest_is_within_the_limits_and_tenants_within_them_lose_nothing(
     rows: list[tuple[str, int, int]], state: int, busy: int
 ) -> None:
     given = figures(*((number, tenant, held, share / 8) for number, (tenant, held, share) in enumerate(rows)))

@@ -1,4 +1,4 @@
-"""Every instance of a spread join kept in memory, pair by pair: slow, and easy to believe."""
+"""Every instance of a spread join in memory, pair by pair: slow, but easy to verify."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Spread:
         return int(owners(one, other, self.epochs)[0])
 
     def close(self, now: int) -> None:
-        """Forget rows that nothing above `now` can meet, and the epochs that nothing is left of."""
+        """Drop rows that nothing after `now` can meet, and epochs without rows."""
         for sides in self.held.values():
             for side in (LEFT, RIGHT):
                 sides[side][:] = [row for row in sides[side] if row.time + self.windows[side] > now]

@@ -5,34 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drover.diffusion.choose import Costs, cheapest, grids, pays, reshaped, size, split_one, weights_of
-from drover.diffusion.cost import Demand, bandwidth, memory, operations, overhead, received
-from drover.diffusion.epochs import LEFT, RIGHT, destinations
-from drover.diffusion.split import turns
+from drover.diffusion.choose import JoinCosts, carried, cheapest, grids, pays, reshaped, size, split_one, weights_of
+from drover.diffusion.cost import Demand, memory, overhead, received
 from drover.errors import DroverError
-from drover.network.grid import Epoch, Grid
+from drover.network.grid import MOST_CELLS, Grid
 
 RATES = st.floats(0, 1e6)
 DEMANDS = st.builds(Demand, RATES, RATES, st.floats(0, 1e3), st.floats(0, 1e3))
 EVEN = Demand(10.0, 10.0, 10.0, 10.0)
-
-
-@given(DEMANDS, st.integers(1, 40))
-def test_formulas_of_one_split_stream_are_the_texts(demand: Demand, k: int) -> None:
-    grid = Grid(k, 1)  # the left stream is the master
-    assert overhead(grid, demand) == pytest.approx((k - 1) * demand.right_rate)
-    alone, spread = memory(Grid(1, 1), demand), memory(grid, demand)
-    assert alone - spread == pytest.approx((k - 1) / k * demand.left_rate * demand.left_window, abs=1e-6 * (1 + alone))
-    saved = bandwidth(Grid(1, 1), demand) - bandwidth(grid, demand)
-    assert saved == pytest.approx((k - 1) / k * demand.left_rate, abs=1e-6)
-
-
-@given(st.integers(1, 5), st.integers(1, 5), st.integers(1, 60), st.integers(1, 60))
-def test_copies_are_what_the_formula_says(rows: int, columns: int, left: int, right: int) -> None:
-    grid, demand = Grid(rows, columns), Demand(left, right, 1, 1)
-    sent = [destinations(turns(n, 0), side, (Epoch(0, grid),)).sum() for n, side in ((left, LEFT), (right, RIGHT))]
-    assert sum(sent) == received(grid, demand) == pytest.approx(overhead(grid, demand) + left + right)
-    assert operations(grid, demand) * grid.cells == pytest.approx(demand.operations)
 
 
 @given(DEMANDS, st.integers(1, 60))
@@ -65,7 +45,7 @@ def test_a_grid_that_fits_is_taken_before_a_cheaper_one() -> None:
     assert cheapest(4, demand, room=1) == Grid(1, 4), "none fits: the one that needs least"
 
 
-COSTS = Costs(receive=0.001, pair=0.0001)
+COSTS = JoinCosts(receive=0.001, pair=0.0001)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +63,7 @@ def test_size(demand: Demand, free: list[float], grid: Grid, carried: float) -> 
 
 
 def test_more_nodes_than_pay_are_not_taken() -> None:
-    dear = Costs(receive=0.005, pair=0.01)
+    dear = JoinCosts(receive=0.005, pair=0.01)
     demand = Demand(100, 100, 10, 10)
     found = size(demand, dear, [1.0] * 7)
     useful = [0.8 * k - received(cheapest(k, demand), demand) * dear.receive for k in range(1, 8)]
@@ -114,7 +94,7 @@ def test_weights_follow_free_capacity() -> None:
     [
         lambda: Demand(-1, 0, 0, 0),
         lambda: Demand(0, float("nan"), 0, 0),
-        lambda: Costs(-1, 0),
+        lambda: JoinCosts(-1, 0),
         lambda: list(grids(0)),
         lambda: size(EVEN, COSTS, []),
         lambda: size(EVEN, COSTS, [1.0], fill=0),
@@ -124,3 +104,100 @@ def test_weights_follow_free_capacity() -> None:
 def test_what_cannot_be_is_refused(wrong: object) -> None:
     with pytest.raises(DroverError, match=r", but "):
         wrong()  # type: ignore[operator]  # a table of calls
+
+
+@pytest.mark.parametrize("cost", [0.0, 1e-6])
+def test_costs_of_nothing_are_allowed(cost: float) -> None:
+    assert JoinCosts(cost, cost).receive == cost
+
+
+@pytest.mark.parametrize("cost", [-1e-9, float("inf"), float("nan")])
+def test_impossible_costs_are_refused(cost: float) -> None:
+    with pytest.raises(DroverError, match="pair is"):
+        JoinCosts(0.0, cost)
+
+
+def test_the_largest_grid_is_allowed_and_a_larger_one_is_not() -> None:
+    assert next(grids(MOST_CELLS)) == Grid(1, MOST_CELLS)
+    with pytest.raises(DroverError, match="cells is"):
+        next(grids(MOST_CELLS + 1))
+
+
+def test_the_cheapest_grid_fits_into_memory() -> None:
+    demand = Demand(100.0, 1.0, 10.0, 10.0)
+    tall, wide = Grid(4, 1), Grid(1, 4)
+    assert cheapest(4, demand) == tall
+    assert cheapest(4, demand, memory(tall, demand)) == tall, "exactly full is allowed"
+    lopsided = Demand(10.0, 1.0, 0.1, 1000.0)
+    assert cheapest(4, lopsided, memory(wide, lopsided)) == wide, "the copies of the other grid do not fit"
+    assert cheapest(4, lopsided, 0.0) == wide, "none fits: the one that needs least"
+    assert cheapest(4, Demand(10.0, 1.0, 1000.0, 0.1), 0.0) == tall
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "grid"),
+    [(5.0, 2.0, Grid(3, 1)), (2.0, 5.0, Grid(1, 3)), (2.0, 2.0, Grid(3, 1))],
+    ids=["left is faster", "right is faster", "left on a tie"],
+)
+def test_one_stream_is_split(left: float, right: float, grid: Grid) -> None:
+    assert split_one(3, Demand(left, right, 1.0, 1.0)) == grid
+
+
+def test_the_freest_nodes_are_used_first() -> None:
+    costs = JoinCosts(0.0, 0.5 / EVEN.operations)  # half a core
+    found = size(EVEN, costs, [0.1, 1.0, 0.2])
+    assert (found.nodes, found.carried, found.overhead) == (1, 1.0, 0.0)
+    spread = size(EVEN, costs, [0.3, 0.4, 0.2])
+    assert spread.nodes == 2
+    assert spread.overhead == overhead(spread.grid, EVEN)
+
+
+@pytest.mark.parametrize(
+    ("free", "fill", "fine"),
+    [
+        pytest.param([0.0, 1.0], 0.5, True, id="a full node"),
+        pytest.param([1.0], 1.0, True, id="fill everything"),
+        pytest.param([1.0], 1.5, False, id="fill too much"),
+        pytest.param([1.0], 0.0, False, id="fill nothing"),
+        pytest.param([float("nan")], 0.5, False, id="no number"),
+        pytest.param([float("inf")], 0.5, False, id="infinite"),
+        pytest.param([-1.0], 0.5, False, id="negative"),
+        pytest.param([], 0.5, False, id="no node"),
+    ],
+)
+def test_free_capacities(free: list[float], fill: float, fine: bool) -> None:
+    costs = JoinCosts(0.0, 0.0)
+    if fine:
+        assert size(EVEN, costs, free, fill=fill).carried == 1.0
+    else:
+        with pytest.raises(DroverError, match="free is"):
+            size(EVEN, costs, free, fill=fill)
+
+
+def test_the_carried_fraction() -> None:
+    grid = Grid(1, 1)
+    pairs = JoinCosts(0.0, 1.0 / EVEN.operations)
+    assert carried(grid, EVEN, pairs, 0.5) == pytest.approx(0.5)
+    assert carried(grid, EVEN, pairs, 2.0) == 1.0
+    rows = JoinCosts(1.0 / received(grid, EVEN), 0.0)
+    assert carried(grid, EVEN, rows, 1.0) == 1.0, "there are no pairs to make"
+    assert carried(grid, EVEN, rows, 0.5) == 0.0, "not even the rows can be received"
+
+
+def test_a_change_does_not_pay_before_its_windows_are_over() -> None:
+    demand = Demand(1000.0, 1.0, 0.1, 0.1)
+    assert pays(Grid(1, 4), Grid(4, 1), demand, 10.0)
+    assert not pays(Grid(1, 4), Grid(4, 1), demand, 0.05)
+
+
+@pytest.mark.parametrize("free", [[0.0, 0.5], [0.0, 0.0]])
+def test_weights_may_be_small_or_nothing(free: list[float]) -> None:
+    rows, columns = weights_of(free, Grid(2, 1))
+    assert rows.tolist() == free
+    assert columns.tolist() == [sum(free)]
+
+
+@pytest.mark.parametrize("free", [[1.0], [float("nan"), 1.0], [float("inf"), 1.0], [-1.0, 1.0]])
+def test_impossible_weights_are_refused(free: list[float]) -> None:
+    with pytest.raises(DroverError, match="2 numbers of at least 0"):
+        weights_of(free, Grid(2, 1))

@@ -1,4 +1,4 @@
-"""Any change of shape at any time: the pairs are those of all against all, none missing, none twice."""
+"""Any change of the grid at any time: the pairs are those of a nested loop, none missing and none twice."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from drover.diffusion.epochs import (
     cells_of,
     destinations,
     instances,
+    oldest_of,
     owners,
     retire,
 )
-from drover.diffusion.split import SCALE, turns
+from drover.diffusion.split import SCALE, cyclic_draws
 from drover.errors import DroverError
 from drover.network.grid import WHOLE, Epoch, Grid
 from tests.diffusion.bruteforce import Spread, close
@@ -62,7 +63,7 @@ def test_pairs_are_those_of_all_against_all(events: list[object], windows: tuple
 
 def test_without_the_rule_for_older_epochs_pairs_would_be_missing() -> None:
     spread = Spread((10, 10), (Epoch(0, Grid(4, 1)),))
-    for number, draw in enumerate(turns(8, 0)):
+    for number, draw in enumerate(cyclic_draws(8, 0)):
         spread.take(LEFT, number, 0, 0, int(draw))
     spread.reshape(Grid(1, 4))
     spread.epochs = spread.epochs[-1:]  # as if nothing older were in the window
@@ -97,7 +98,7 @@ def test_live_epochs_are_bounded() -> None:
     epochs = START
     for rows in range(2, MOST_LIVE + 1):
         epochs = begin(epochs, Grid(rows, 1))
-    with pytest.raises(DroverError, match=r"the grid is to be 1 x 9, but 4 epochs are live"):
+    with pytest.raises(DroverError, match=r"the grid should change to 1 x 9, but 4 epochs are live"):
         begin(epochs, Grid(1, 9))
 
 
@@ -120,3 +121,26 @@ def test_epochs_end_with_their_rows(oldest: int | None, numbers: list[int]) -> N
 def test_grids_that_cannot_be_are_refused(grid: Grid) -> None:
     with pytest.raises(DroverError, match="rows and columns are 1 or more"):
         begin(START, grid)
+
+
+def test_cells_beyond_a_grid_get_no_rows() -> None:
+    draws = cyclic_draws(8, 0)
+    found = cells_of(draws, LEFT, Grid(2, 1), 4)
+    assert found[:, 2:].sum() == 0
+    assert found[:, :2].sum() == 8
+
+
+def test_a_pair_belongs_to_the_older_epoch_of_its_rows() -> None:
+    """The left row is of epoch 1 and the right one of epoch 2, or the other way round; 0 is no longer live."""
+    epochs = (Epoch(1, Grid(1, 1)), Epoch(2, Grid(2, 1)))
+    draws = np.array([SCALE - 1] * 4, dtype=np.uint32)
+    left, right = np.array([1, 2, 2, 0]), np.array([2, 1, 2, 2])
+    found = owners((left, draws), (right, draws), epochs)
+    assert found.tolist() == [0, 0, 1, -1]
+    assert found.dtype == np.int64
+
+
+def test_the_oldest_epoch_that_is_held() -> None:
+    assert oldest_of([None, 3, 2, None]) == 2
+    assert oldest_of([None]) is None
+    assert oldest_of([]) is None

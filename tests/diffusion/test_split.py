@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drover.diffusion.split import SCALE, least_loaded, part_of, place, shares_of, turns, weighted
+from drover.diffusion.split import GOLDEN, SCALE, cyclic_draws, least_loaded, part_of, place, shares_of, weighted_draws
 from drover.errors import DroverError
 
 STARTS = st.integers(0, 2**40)
@@ -13,7 +13,7 @@ STARTS = st.integers(0, 2**40)
 
 @given(st.lists(st.integers(0, 6), max_size=30), st.integers(7, 1000), STARTS)
 def test_draws_belong_to_the_chosen_parts(chosen: list[int], parts: int, start: int) -> None:
-    draws = place(np.array(chosen, dtype=np.int64), turns(len(chosen), start), parts)
+    draws = place(np.array(chosen, dtype=np.int64), cyclic_draws(len(chosen), start), parts)
     assert part_of(draws, parts).tolist() == chosen
 
 
@@ -25,14 +25,14 @@ def test_the_ends_of_a_part_belong_to_it(part: int) -> None:
 
 @given(st.integers(1, 400), st.integers(1, 12), STARTS)
 def test_turns_are_even_for_any_number_of_parts(count: int, parts: int, start: int) -> None:
-    counts = np.bincount(part_of(turns(count, start), parts), minlength=parts)
+    counts = np.bincount(part_of(cyclic_draws(count, start), parts), minlength=parts)
     assert abs(counts - count / parts).max() <= 5
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=8), st.integers(1, 400), STARTS)
 def test_shares_follow_weights(weights: list[int], count: int, start: int) -> None:
     shares = shares_of(weights)
-    counts = np.bincount(part_of(weighted(count, weights, start), len(weights)), minlength=len(weights))
+    counts = np.bincount(part_of(weighted_draws(count, weights, start), len(weights)), minlength=len(weights))
     assert abs(counts - count * shares).max() <= 6
     if any(weights):
         assert not counts[np.array(weights) == 0].any()
@@ -40,13 +40,13 @@ def test_shares_follow_weights(weights: list[int], count: int, start: int) -> No
 
 @given(st.integers(1, 12), st.integers(1, 12), STARTS)
 def test_equal_weights_are_even_in_other_grids_too(parts: int, other: int, start: int) -> None:
-    counts = np.bincount(part_of(weighted(400, [1.0] * parts, start), other), minlength=other)
+    counts = np.bincount(part_of(weighted_draws(400, [1.0] * parts, start), other), minlength=other)
     assert abs(counts - 400 / other).max() <= 8
 
 
 @pytest.mark.parametrize("weights", [[], [-1.0], [float("nan")], [float("inf"), 1.0]])
 def test_weights_that_cannot_be_are_refused(weights: list[float]) -> None:
-    with pytest.raises(DroverError, match="each part has one, finite and not negative"):
+    with pytest.raises(DroverError, match="each must be finite and at least 0"):
         shares_of(weights)
 
 
@@ -60,3 +60,21 @@ def test_weights_that_cannot_be_are_refused(weights: list[float]) -> None:
 )
 def test_the_least_loaded_is_taken(loads: list[float], costs: list[float], chosen: list[int]) -> None:
     assert least_loaded(loads, costs, 4).tolist() == chosen
+
+
+def test_draws_continue_where_the_last_ones_ended() -> None:
+    together = cyclic_draws(10, 7).tolist()
+    assert [*cyclic_draws(4, 7).tolist(), *cyclic_draws(6, 11).tolist()] == together
+    assert cyclic_draws(10, SCALE + 7).tolist() == together
+    assert cyclic_draws(2, 0).tolist() == [0, GOLDEN]
+
+
+def test_types_of_draws() -> None:
+    draws = cyclic_draws(3, 0)
+    assert draws.dtype == weighted_draws(3, [1.0, 2.0], 0).dtype == np.uint32
+    assert place(np.array([1]), draws[:1], 2).dtype == np.uint32
+    assert least_loaded([0.0, 0.0], [1.0, 1.0], 2).dtype == np.int64
+
+
+def test_loads_of_whole_numbers_grow_by_fractions() -> None:
+    assert least_loaded([0, 0], [0.6, 0.5], 4).tolist() == [0, 1, 1, 0]

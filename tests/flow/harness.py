@@ -6,14 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
 
-from drover.flow.deal import ship
+from drover.flow.distribute import ship
 from drover.flow.frames import Frame
 from drover.flow.instances import JoinInstance
-from drover.flow.node import Failure, Sample, Task, run_place
-from drover.flow.operators import PENDING, Runner, UnitState, Workshop, late_streams, make_runner, settle
-from drover.flow.schedule import Place, make_schedule
+from drover.flow.node import Failure, OperatorFacts, Task, run_place
+from drover.flow.operators import (
+    PENDING,
+    CompileContext,
+    Runner,
+    UnitState,
+    late_streams,
+    make_runner,
+    write_pending,
+)
+from drover.flow.schedule import HopNode, make_schedule
 from drover.flow.tables import Address
-from drover.flow.watermarks import Progress, clocks
+from drover.flow.watermarks import SourceProgress, operator_watermarks
 from drover.network.model import Network
 from drover.network.operators import Operator
 from drover.network.types import polars_type
@@ -28,18 +36,18 @@ class Harness:
     def __init__(self, network: Network, tables: Mapping[str, Address] | None = None) -> None:
         self.network = network
         self.tables = tables or {}
-        self.progress = Progress()
+        self.progress = SourceProgress()
         self.states: dict[str, UnitState] = {operator.name: UnitState() for operator in network.operators}
         self.results: dict[str, list[pl.DataFrame]] = {stream: [] for stream in network.outputs}
-        self.samples: list[Sample] = []
+        self.facts: list[OperatorFacts] = []
         self.failures: list[Failure] = []
-        self.shop = Workshop(network, lambda _: None, late_streams(network), self.tables)
-        self.runners: dict[str, Runner] = {op.name: make_runner(op, self.shop) for op in network.operators}
+        self.context = CompileContext(network, lambda _: None, late_streams(network), self.tables)
+        self.runners: dict[str, Runner] = {op.name: make_runner(op, self.context) for op in network.operators}
 
     def run(self, batch: Batch, plan: Plan) -> None:
         """Run one micro-batch."""
         schedule = make_schedule(self.network, plan)
-        ticks = clocks(self.network, self.progress)
+        ticks = operator_watermarks(self.network, self.progress)
         frames: list[Frame] = []
         for source in self.network.sources:
             if source.name in batch and batch[source.name].height:
@@ -52,17 +60,17 @@ class Harness:
         for hop in range(schedule.hops):
             sent: list[Frame] = []
             for node in range(plan.nodes):
-                task = Task(self.network, schedule, Place(hop, node), ticks, parked)
+                task = Task(self.network, schedule, HopNode(hop, node), ticks, parked)
                 mine = [frame for frame in frames if frame.node == node]
                 outcome = run_place(task, mine, self.runner, self.state, lambda: 0.0)
                 sent += outcome.frames
                 for stream, rows in outcome.results.items():
                     self.results[stream].append(rows)
-                self.samples += outcome.samples
+                self.facts += outcome.operators
                 self.failures += outcome.failures
             frames = sent
         assert frames == []
-        settle(self.network, self.tables, lambda operator: self.states[operator.name].replaced.get(PENDING))
+        write_pending(self.network, self.tables, lambda operator: self.states[operator.name].replaced.get(PENDING))
         latest = {
             source.name: batch[source.name][source.time].dt.epoch("us").max()
             for source in self.network.sources
@@ -72,7 +80,7 @@ class Harness:
 
     def runner(self, operator: Operator) -> Runner:
         if isinstance(operator, JoinInstance):
-            return make_runner(operator, self.shop)
+            return make_runner(operator, self.context)
         return self.runners[operator.name]
 
     def state(self, operator: Operator) -> UnitState:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import polars as pl
 from numpy.random import Generator
 
-from drover.flow.watermarks import Progress, clocks
+from drover.flow.watermarks import SourceProgress, operator_watermarks
 from drover.network.expressions import parse_pair, to_polars
 from drover.network.model import Network
 from drover.network.operators import Join
@@ -50,10 +50,10 @@ def random_rows(count: int, first: int, begin: float, seconds: float, rng: Gener
 
 def all_pairs(network: Network, join: Join, batches: Sequence[Batch]) -> pl.DataFrame:
     """Return the pairs (a, b) of a join of two sources, sorted."""
-    progress = Progress()
+    progress = SourceProgress()
     kept: dict[str, list[pl.DataFrame]] = {"left": [], "right": []}
     for batch in batches:
-        late = clocks(network, progress)[join.name].late
+        late = operator_watermarks(network, progress)[join.name].late
         for side, source in (("left", join.left), ("right", join.right)):
             if source in batch:
                 micros = pl.col("ts").dt.epoch("us")

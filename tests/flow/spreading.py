@@ -9,8 +9,8 @@ from numpy.random import Generator
 from polars.testing import assert_frame_equal
 
 from drover.diffusion.epochs import MOST_LIVE, parts
-from drover.flow.instances import instances_of, oldest_by_join, reshape, settle_epochs
-from drover.flow.node import Sample
+from drover.flow.instances import instances_of, oldest_by_join, reshape, retire_epochs
+from drover.flow.node import OperatorFacts
 from drover.network.grid import Grid, Spread
 from drover.network.model import Network
 from drover.network.operators import Join
@@ -80,11 +80,11 @@ class Chaos:
         self.changes += 1
         self.live = max(self.live, len(instances_of(join, self.plan).epochs))
 
-    def settle(self, samples: list[Sample]) -> None:
+    def settle(self, facts: list[OperatorFacts]) -> None:
         """Take note of what instances kept in the last batch."""
         spread = {join.name for join in joins_of(self.network)}
-        told = [(sample.operator, sample.oldest) for sample in samples if sample.operator in spread]
-        self.plan = settle_epochs(self.plan, self.network, oldest_by_join(told))
+        told = [(one.sample.operator, one.oldest) for one in facts if one.sample.operator in spread]
+        self.plan = retire_epochs(self.plan, self.network, oldest_by_join(told))
 
 
 def chaos(network: Network, rng: Generator, *, restless: bool = False) -> Chaos:
@@ -96,9 +96,9 @@ def assert_as_whole(network: Network, batches: Sequence[Batch], run: Chaos) -> N
     whole = unspread(network)
     harness, plain = Harness(network), Harness(whole)
     for batch in batches:
-        seen = len(harness.samples)
+        seen = len(harness.facts)
         harness.run(batch, run.step())
-        run.settle(harness.samples[seen:])
+        run.settle(harness.facts[seen:])
         plain.run(batch, round_robin(whole, 1))
     assert (harness.failures, plain.failures) == ([], [])
     for stream in network.outputs:

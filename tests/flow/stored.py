@@ -15,18 +15,18 @@ import polars as pl
 from numpy.random import Generator
 from pyarrow.fs import FileSystem, LocalFileSystem
 
-from drover.flow.families.herded import Herded
-from drover.flow.frames import DRIVER, Frame, unpack
-from drover.flow.instances import leftovers
-from drover.flow.node import Failure, Sample
-from drover.flow.router import LATEST, route
-from drover.flow.schedule import Place, Schedule, make_schedule
+from drover.flow.families.assignment import FamilyAssignment
+from drover.flow.frames import DRIVER, Frame, FrameKind, unpack
+from drover.flow.instances import obsolete_instances
+from drover.flow.node import Failure, OperatorFacts
+from drover.flow.router import route
+from drover.flow.schedule import HopNode, Schedule, make_schedule
 from drover.flow.state.commits import Checkpoint, commit, latest
 from drover.flow.state.documents import Commit
 from drover.flow.state.retention import sweep
 from drover.flow.state.segments import Key
-from drover.flow.watermarks import Progress, clocks
-from drover.flow.worker import Assignment, Memory, Report, pack_network, run_worker
+from drover.flow.watermarks import SourceProgress, operator_watermarks
+from drover.flow.worker import Assignment, NodeReport, WorkerCache, pack_network, run_worker
 from drover.network.durations import Micros
 from drover.network.model import Network
 from drover.network.types import polars_type
@@ -40,13 +40,14 @@ WORKERS = 3
 class Computed:
     """What a batch gave before anything of it was committed."""
 
-    rows: dict[str, pl.DataFrame]
+    rows: dict[str, pl.DataFrame]  # by output
+    query_results: dict[str, pl.DataFrame]  # by table
     latest: dict[str, Micros]
-    reports: list[Report]
+    reports: list[NodeReport]
 
 
-def new_worker() -> Memory:
-    return Memory(lambda: 0.0, lambda _: None)
+def new_worker() -> WorkerCache:
+    return WorkerCache(lambda: 0.0, lambda _: None)
 
 
 @dataclass(slots=True)
@@ -58,11 +59,11 @@ class StoredHarness:
     rng: Generator
     trouble: float = 0.3  # probability of each thing that can go wrong, per batch
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
-    workers: deque[Memory] = field(default_factory=lambda: deque(new_worker() for _ in range(WORKERS)))
+    workers: deque[WorkerCache] = field(default_factory=lambda: deque(new_worker() for _ in range(WORKERS)))
     results: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     attempts: int = 0
-    samples: list[Sample] = field(default_factory=list)  # of the last batch
+    facts: list[OperatorFacts] = field(default_factory=list)  # of the last batch
     sent: list[Frame] = field(default_factory=list)  # by the router, in the last batch, to nodes
 
     @property
@@ -82,15 +83,15 @@ class StoredHarness:
         if first is not None:
             self._check_replay(first, computed)
         self._commit(computed, plan)
-        self.samples = [sample for report in computed.reports for sample in report.samples]
+        self.facts = [one for report in computed.reports for one in report.operators]
         for stream, rows in computed.rows.items():
             self.results.setdefault(stream, []).append(rows)
 
     def _goes_wrong(self) -> bool:
         return bool(self.rng.random() < self.trouble)
 
-    def _progress(self) -> Progress:
-        return Progress(self.checkpoint.notes.get("late", {}), self.checkpoint.notes.get("now", {}))
+    def _progress(self) -> SourceProgress:
+        return SourceProgress(self.checkpoint.notes.get("late", {}), self.checkpoint.notes.get("now", {}))
 
     def _compute(self, batch: Batch, plan: Plan) -> Computed:
         schedule = self._schedule(plan)
@@ -98,11 +99,11 @@ class StoredHarness:
             self.checkpoint.batch + 1,
             pack_network(self.network, {}),
             schedule,
-            clocks(self.network, self._progress()),
+            operator_watermarks(self.network, self._progress()),
             pickle.loads(pickle.dumps({unit: dict(parts) for unit, parts in self.checkpoint.version.units.items()})),
             str(self.root),
             rewritten=self._rewritten(),
-            herded=self._herded(),
+            families=self._herded(),
         )
         interest = self.workers[0].interest(assignment)
         frames = [
@@ -119,21 +120,31 @@ class StoredHarness:
                 mine = [frame for frame in frames if frame.node == node]
                 self.rng.shuffle(mine)
                 worker = self.workers[node % WORKERS]
-                gone, report = run_worker(assignment, Place(hop, node), mine, f"{hop}-a{self.attempts}", worker)
+                gone, report = run_worker(assignment, HopNode(hop, node), mine, f"{hop}-a{self.attempts}", worker)
                 sent += gone
                 reports.append(report)
             frames = sent
+        return self._computed(frames, reports)
+
+    def _computed(self, frames: list[Frame], reports: list[NodeReport]) -> Computed:
+        """Return what has come to the driver."""
         assert all(frame.hop == DRIVER for frame in frames)
         seen: dict[str, Micros] = {}
         for frame in frames:
-            if frame.port == LATEST:
+            if frame.port.kind is FrameKind.EVENT_TIMES:
                 seen |= {name: max(at, seen.get(name, at)) for name, at in pickle.loads(frame.payload).items()}
-        return Computed(unpack(frame for frame in frames if frame.port != LATEST), seen, reports)
+        found = unpack(frame for frame in frames if frame.port.kind is not FrameKind.EVENT_TIMES)
+        rows, results = (
+            {port.stream: each for port, each in found.items() if port.kind is kind}
+            for kind in (FrameKind.ROWS, FrameKind.QUERY_RESULTS)
+        )
+        assert len(rows) + len(results) == len(found)
+        return Computed(rows, results, seen, reports)
 
     def _schedule(self, plan: Plan) -> Schedule:
         return make_schedule(self.network, plan)
 
-    def _herded(self) -> Herded | None:
+    def _herded(self) -> FamilyAssignment | None:
         """No families, unless somebody adds them."""
         return None
 
@@ -157,9 +168,10 @@ class StoredHarness:
     def _check_replay(self, first: Computed, again: Computed) -> None:
         """Demand that a batch that is run again gives the same rows in the same order."""
         assert first.latest == again.latest
-        assert first.rows.keys() == again.rows.keys()
-        for stream, rows in first.rows.items():
-            assert rows.equals(again.rows[stream])
+        for one, other in ((first.rows, again.rows), (first.query_results, again.query_results)):
+            assert one.keys() == other.keys()
+            for name, rows in one.items():
+                assert rows.equals(other[name])
 
     def _commit(self, computed: Computed, plan: Plan) -> None:
         batch = self.checkpoint.batch + 1
@@ -167,7 +179,7 @@ class StoredHarness:
         segments = tuple(segment for report in computed.reports for segment in report.segments)
         bounds = {key: bound for report in computed.reports for key, bound in report.bounds.items()}
         notes = {"late": dict(after.late), "now": dict(after.now)}
-        gone = leftovers(self.checkpoint.version.units, plan, self.network)
+        gone = obsolete_instances(self.checkpoint.version.units, plan, self.network)
         dropped = tuple((unit, part) for unit in sorted(gone) for part in self.checkpoint.version.units[unit])
         entry = Commit(batch, segments, bounds, (*dropped, *self._dropped()), notes)
         self.checkpoint = commit(self.fs, str(self.root), self.checkpoint, entry)

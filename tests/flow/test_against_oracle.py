@@ -7,9 +7,11 @@ import pytest
 from numpy.random import Generator, default_rng
 from pyspark.sql import SparkSession
 
-from drover.network.generate import DagParameters, dags, rows
 from drover.network.model import Network
+from drover.network.operators import OPERATORS, Operator
+from drover.network.samples import sample_network
 from drover.placement.plan import Plan, units_of
+from drover_lab.generate import DagParameters, dags, rows
 from tests.flow.harness import Batch, Harness, cut_rows
 from tests.flow.oracle import assert_same_rows, expected_streams
 
@@ -48,6 +50,22 @@ def test_a_network_gives_what_spark_gives(spark: SparkSession, seed: int) -> Non
     for number, batch in enumerate([*batches, {}]):  # the last, without rows, closes what the one before has shown
         harness.run(batch, random_plan(network, number, rng))
     assert harness.failures == []
+    expected = expected_streams(spark, network, dict(enumerate(batches)))
+    for stream in network.outputs:
+        assert_same_rows(harness.output(stream), expected[stream])
+
+
+WITHOUT_TABLES = [one for kind in OPERATORS.values() for one in kind.samples if one.table is None]
+
+
+@pytest.mark.parametrize("operator", WITHOUT_TABLES, ids=lambda operator: f"{operator.kind} {operator.name}")
+def test_a_sample_of_each_kind_gives_what_spark_gives(spark: SparkSession, operator: Operator) -> None:
+    rng = default_rng(1)
+    network = sample_network(operator)
+    batches = random_batches(network, rng)
+    harness = Harness(network)
+    for number, batch in enumerate([*batches, {}]):
+        harness.run(batch, random_plan(network, number, rng))
     expected = expected_streams(spark, network, dict(enumerate(batches)))
     for stream in network.outputs:
         assert_same_rows(harness.output(stream), expected[stream])

@@ -10,9 +10,9 @@ from numpy.random import Generator, default_rng
 from pyspark.sql import SparkSession
 
 from drover.network.functions import declaration_of, path_of
-from drover.network.generate import ChainParameters, DagParameters, TreeParameters, chains, dags, trees
 from drover.network.model import Network
 from drover.network.operators import UserDefined
+from drover_lab.generate import ChainParameters, DagParameters, TreeParameters, chains, dags, trees
 from tests import user_functions
 from tests.flow.harness import Harness
 from tests.flow.oracle import assert_same_rows, expected_streams, merged, renamed

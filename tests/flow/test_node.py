@@ -12,12 +12,12 @@ import drover
 from drover.errors import TableError
 from drover.flow.node import is_own_fault
 from drover.flow.tables import Address, prepare_tables
-from drover.network.operators import Filter, Pair, TableRead, TableWrite, UserDefined
+from drover.network.operators import Filter, KeyPair, TableRead, TableWrite, UserDefined
 from drover.placement.plan import round_robin
 from tests.flow.harness import Harness
 
 FILTER = Filter(name="f", input="s", where="TRUE")
-READ = TableRead(name="r", input="s", from_table="t", on=(Pair("k", "k"),), columns=("v",))
+READ = TableRead(name="r", input="s", from_table="t", on=(KeyPair("k", "k"),), columns=("v",))
 WRITE = TableWrite(name="w", input="s", into="t")
 USER = UserDefined(name="u", input="s", function="m:f", columns=())
 
@@ -49,7 +49,11 @@ def test_a_database_that_is_gone_fails_the_batch_and_the_next_try_succeeds(tmp_p
     tables = {name: Address(f"sqlite://{tmp_path}/t.db") for name in ("kept", "names")}
     prepare_tables(network, tables)
     harness = Harness(network, tables)
-    batch = {"s": pl.DataFrame({"ts": [datetime(2024, 1, 1, tzinfo=UTC)], "k": [1]}, {"ts": pl.Datetime("us", "UTC"), "k": pl.Int32()})}  # fmt: skip # noqa: E501
+    batch = {
+        "s": pl.DataFrame(
+            {"ts": [datetime(2024, 1, 1, tzinfo=UTC)], "k": [1]}, {"ts": pl.Datetime("us", "UTC"), "k": pl.Int32()}
+        )
+    }
     (tmp_path / "t.db").rename(tmp_path / "away.db")
     with pytest.raises(TableError, match="no such table"):
         harness.run(batch, round_robin(network, 2))

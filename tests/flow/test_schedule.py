@@ -6,10 +6,10 @@ import pytest
 from numpy.random import default_rng
 
 import drover
-from drover.flow.schedule import Place, make_schedule
-from drover.network.generate import DagParameters, dags
+from drover.flow.schedule import HopNode, make_schedule
 from drover.network.model import Network
 from drover.placement.plan import Plan, unit_of, units_of
+from drover_lab.generate import DagParameters, dags
 
 
 def chain() -> Network:
@@ -42,7 +42,7 @@ def test_a_stream_goes_once_to_each_place_that_reads_it() -> None:
     for index in range(4):
         source.filter(f"f{index}", "x > 0").output()
     schedule = make_schedule(net.build(), Plan(1, 3, {"f0": 0, "f1": 0, "f2": 2, "f3": 2}))
-    assert schedule.routes["s"] == (Place(0, 0), Place(0, 2))
+    assert schedule.routes["s"] == (HopNode(0, 0), HopNode(0, 2))
     assert all(schedule.routes[f"f{index}"] == () for index in range(4))
 
 

@@ -12,8 +12,8 @@ from numpy.random import default_rng
 
 from drover.flow.state.layout import COMMITS, STATE
 from drover.network.durations import UNITS
-from drover.network.generate import RowParameters, rows
 from drover.placement.plan import round_robin
+from drover_lab.generate import RowParameters, rows
 from tests.flow.stored import StoredHarness
 from tests.spark.runs import chaos_network
 

@@ -10,8 +10,8 @@ from polars.testing import assert_frame_equal
 from pyarrow.fs import LocalFileSystem
 
 from drover.errors import StateError
-from drover.flow.frames import DRIVER, Frame, pack, unpack
-from drover.flow.schedule import Place
+from drover.flow.frames import DRIVER, Frame, pack, stream_port, unpack
+from drover.flow.schedule import HopNode
 from drover.flow.spill import INLINE, SPILL_BYTES, discard, fetch, spill
 from drover.flow.state.commits import Checkpoint, commit
 from drover.flow.state.documents import Commit
@@ -23,7 +23,7 @@ ROWS = pl.DataFrame({"x": range(INLINE), "s": ["text"] * INLINE})
 
 
 def frames_of(rows: pl.DataFrame, hop: int = DRIVER) -> list[Frame]:
-    return list(pack(rows, "out", [Place(hop, 0)], origin=0, most=SPILL_BYTES))
+    return list(pack(rows, stream_port("out"), [HopNode(hop, 0)], origin=0, most=SPILL_BYTES))
 
 
 def stored(root: Path) -> list[str]:
@@ -36,7 +36,7 @@ def test_much_goes_through_a_file_and_comes_back_the_same(tmp_path: Path) -> Non
     assert sum(len(frame.payload) for frame in sent) < 1000
     found, files = fetch(reversed(sent), str(tmp_path))
     assert files == {NAME}
-    assert_frame_equal(unpack(found, rechunk=False)["out"], ROWS)
+    assert_frame_equal(unpack(found, rechunk=False)[stream_port("out")], ROWS)
     discard(files, str(tmp_path))
     assert stored(tmp_path) == []
 
@@ -58,11 +58,13 @@ def test_the_rest_is_sent_as_it_is(tmp_path: Path, sent: list[Frame]) -> None:
 def test_a_later_hop_passes_on_what_was_written(tmp_path: Path) -> None:
     sent = spill(frames_of(ROWS), str(tmp_path), NAME)
     more = pl.DataFrame({"x": range(INLINE)})
-    again = spill([*sent, *pack(more, "more", [Place(DRIVER, 1)], origin=1)], str(tmp_path), state_name(3, 0, "b2"))
+    again = spill(
+        [*sent, *pack(more, stream_port("more"), [HopNode(DRIVER, 1)], origin=1)], str(tmp_path), state_name(3, 0, "b2")
+    )
     assert again[: len(sent)] == sent
     found, files = fetch(again, str(tmp_path))
     assert len(files) == 2
-    assert_frame_equal(unpack(found)["more"], more)
+    assert_frame_equal(unpack(found)[stream_port("more")], more)
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ from polars.testing import assert_frame_equal
 
 import drover
 from drover.errors import DroverError
-from drover.flow.instances import explicit, instances_of, reshape, settle_epochs
-from drover.flow.schedule import Place, make_schedule
+from drover.flow.instances import explicit, instances_of, reshape, retire_epochs
+from drover.flow.schedule import HopNode, make_schedule
 from drover.network.grid import Epoch, Grid
 from drover.network.model import Network
 from drover.placement.plan import Instances, Move, Plan, apply, moves, round_robin
 from tests.flow.harness import Batch, Harness
-from tests.flow.operators.test_join_probing import PREDICATES
+from tests.flow.operators.test_join import PREDICATES
 from tests.flow.pairs import COLUMNS, SELECT, all_pairs, random_rows
 from tests.flow.spreading import assert_as_whole, chaos, joins_of, spread_all
 from tests.flow.stored import StoredHarness
@@ -61,9 +61,9 @@ def test_pairs_equal_all_pairs_whatever_changes(kind: str, seed: int) -> None:
     batches = random_batches(network, rng)
     harness, run = Harness(network), chaos(network, rng)
     for batch in batches:
-        seen = len(harness.samples)
+        seen = len(harness.facts)
         harness.run(batch, run.step())
-        run.settle(harness.samples[seen:])
+        run.settle(harness.facts[seen:])
     assert harness.failures == []
     expected = all_pairs(network, joins_of(network)[0], batches)
     assert_frame_equal(harness.output("j").select("a", "b").sort("a", "b"), expected)
@@ -75,9 +75,12 @@ def three_way(rng: Generator) -> Network:
     a, b, c = (net.source(name, COLUMNS, time="ts", lateness="1 s") for name in "abc")
     first = a.join("ab", b, within="2 s", on="k", select={"k": "left.k", "x": "right.x", "n": "left.n", "m": "right.n"})
     second = first.join(
-        "abc", c, within=("1 s", "3 s"), where="abs(left.x - right.x) <= 4",
+        "abc",
+        c,
+        within=("1 s", "3 s"),
+        where="abs(left.x - right.x) <= 4",
         select={"k": "left.k", "n": "left.n", "m": "left.m", "o": "right.n"},
-    )  # fmt: skip
+    )
     second.output()
     first.filter("some", "n % 2 = 0").output()
     second.aggregate("counts", {"c": "count(*)", "s": "sum(o)"}, size="2 s", group_by="k").output()
@@ -100,7 +103,7 @@ def test_state_on_disk_crashes_and_replays(tmp_path: Path, seed: int) -> None:
     harness, run = StoredHarness(network, tmp_path, rng), chaos(network, rng)
     for batch in batches:
         harness.run(batch, run.step())
-        run.settle(harness.samples)
+        run.settle(harness.facts)
     assert harness.failures == []
     expected = all_pairs(network, joins_of(network)[0], batches)
     assert_frame_equal(harness.output("j").select("a", "b").sort("a", "b"), expected)
@@ -121,10 +124,10 @@ def test_epochs_come_and_go() -> None:
     rng = default_rng(0)
     for number, grid in enumerate([Grid(1, 1), Grid(4, 1), Grid(1, 4), Grid(1, 4), Grid(1, 4), Grid(1, 4)]):
         plan = reshape(plan, join, grid)
-        seen = len(harness.samples)
+        seen = len(harness.facts)
         harness.run({name: random_rows(40, 100 * number, 4.0 * number, 4.0, rng) for name in "ab"}, plan)
-        told = [sample.oldest for sample in harness.samples[seen:] if sample.oldest is not None]
-        plan = settle_epochs(plan, network, {"j": min(told, default=None)})
+        told = [one.oldest for one in harness.facts[seen:] if one.oldest is not None]
+        plan = retire_epochs(plan, network, {"j": min(told, default=None)})
     assert plan.instances["j"] == Instances((Epoch(2, Grid(1, 4)),), (1, 2, 3))
 
 
@@ -138,8 +141,8 @@ def test_instances_that_are_no_more_leave_no_state(tmp_path: Path) -> None:
         plan = reshape(plan, join, grid)
         harness.run({name: random_rows(40, 100 * number, 4.0 * number, 4.0, rng) for name in "ab"}, plan)
         units.append(set(harness.checkpoint.version.units))
-        told = [sample.oldest for sample in harness.samples if sample.oldest is not None]
-        plan = settle_epochs(plan, network, {"j": min(told, default=None)})
+        told = [one.oldest for one in harness.facts if one.oldest is not None]
+        plan = retire_epochs(plan, network, {"j": min(told, default=None)})
     assert units[0] == {"j", "j[1]", "j[2]", "j[3]"}
     assert units[-1] == {"j", "j[1]"}
 
@@ -150,9 +153,9 @@ def test_rows_are_spread_over_instances_also_in_many_small_batches() -> None:
     rng = default_rng(0)
     for number in range(200):
         harness.run({"a": random_rows(1, number, number / 10, 0.1, rng)}, plan)
-    counts = {f"{number}": 0 for number in range(4)}
-    for sample in harness.samples:
-        counts[f"{sample.instance}"] += sample.rows_in
+    counts = dict.fromkeys(range(4), 0.0)
+    for one in harness.facts:
+        counts[one.instance] += sum(one.sample.rows_in.values())
     assert sum(counts.values()) == 200
     assert min(counts.values()) > 30
 
@@ -161,8 +164,8 @@ def test_a_sample_counts_the_rows_of_its_instance_alone() -> None:
     network, plan = join_of((4, 1), nodes=1)
     harness = Harness(network)
     harness.run({"a": random_rows(100, 0, 0.0, 1.0, default_rng(0))}, plan)
-    assert sum(sample.rows_in for sample in harness.samples) == 100
-    assert {sample.instance for sample in harness.samples} == {0, 1, 2, 3}
+    assert sum(one.sample.rows_in["a"] for one in harness.facts) == 100
+    assert {one.instance for one in harness.facts} == {0, 1, 2, 3}
 
 
 def test_weights_decide_who_gets_more() -> None:
@@ -171,7 +174,7 @@ def test_weights_decide_who_gets_more() -> None:
     plan = reshape(plan, join, Grid(4, 1), weights=([8, 0, 1, 1], [1]))
     harness = Harness(network)
     harness.run({"a": random_rows(100, 0, 0.0, 1.0, default_rng(0))}, plan)
-    taken = {sample.instance: sample.rows_in for sample in harness.samples}
+    taken = {one.instance: one.sample.rows_in["a"] for one in harness.facts}
     assert taken[1] == 0
     assert taken[0] > 70
 
@@ -190,7 +193,7 @@ def test_a_network_says_how_joins_begin(spread: object, nodes: int, grid: Grid, 
     assert instances_of(join, plan) == Instances((Epoch(0, grid),), others)
     schedule = make_schedule(network, plan)
     assert sum(map(len, schedule.runs.values())) == grid.cells
-    assert schedule.place_of["j"] == Place(0, 0)
+    assert schedule.place_of["j"] == HopNode(0, 0)
     assert (schedule.hops, schedule.routes["a"]) == (1, ())
 
 
@@ -220,7 +223,7 @@ def test_a_row_goes_once_to_a_node_with_several_instances() -> None:
     network, plan = join_of((1, 4), nodes=1)
     harness = Harness(network)
     harness.run({"a": random_rows(10, 0, 0.0, 1.0, default_rng(0))}, plan)
-    (deal,) = make_schedule(network, plan).deals["a"]
-    assert set(deal.places) == {Place(0, 0)}
-    assert [sample.rows_in for sample in harness.samples] == [10] * 4
+    (rule,) = make_schedule(network, plan).distributions["a"]
+    assert set(rule.places) == {HopNode(0, 0)}
+    assert [one.sample.rows_in for one in harness.facts] == [{"a": 10, "b": 0}] * 4
     assert pl.concat(harness.results["j"]).height == 0 if harness.results["j"] else True

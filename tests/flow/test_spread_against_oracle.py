@@ -6,7 +6,7 @@ import pytest
 from numpy.random import default_rng
 from pyspark.sql import SparkSession
 
-from drover.network.generate import DagParameters, dags
+from drover_lab.generate import DagParameters, dags
 from tests.flow.harness import Harness
 from tests.flow.oracle import assert_same_rows, expected_streams
 from tests.flow.spreading import chaos, joins_of, spread_all
@@ -21,9 +21,9 @@ def test_a_network_of_spread_joins_gives_what_spark_gives(spark: SparkSession, s
     batches = random_batches(network, rng)
     harness, run = Harness(network), chaos(network, rng)
     for batch in [*batches, {}]:  # the last, without rows, closes what the one before has shown
-        seen = len(harness.samples)
+        seen = len(harness.facts)
         harness.run(batch, run.step())
-        run.settle(harness.samples[seen:])
+        run.settle(harness.facts[seen:])
     assert harness.failures == []
     expected = expected_streams(spark, network, dict(enumerate(batches)))
     for stream in network.outputs:

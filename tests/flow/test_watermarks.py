@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import drover
-from drover.flow.operators import Clock
-from drover.flow.watermarks import Progress, clocks
+from drover.flow.operators import Watermarks
+from drover.flow.watermarks import SourceProgress, operator_watermarks
 from drover.network.model import Network
 
 SECOND = 1_000_000
@@ -20,17 +20,27 @@ def network() -> Network:
 
 
 def test_a_batch_sees_what_the_ones_before_have_shown() -> None:
-    first = Progress()
+    first = SourceProgress()
     second = first.after(network(), {"a": 10 * SECOND + 999, "b": 5 * SECOND})
     third = second.after(network(), {"a": 7 * SECOND})
-    assert clocks(network(), first)["left"] == Clock(None, None)
-    assert clocks(network(), second)["left"] == Clock(None, 8 * SECOND)  # whole milliseconds, less the lateness
-    assert clocks(network(), third)["left"] == Clock(8 * SECOND, 8 * SECOND)  # it never goes back
+    assert operator_watermarks(network(), first)["left"] == Watermarks(None, None)
+    assert operator_watermarks(network(), second)["left"] == Watermarks(
+        None, 8 * SECOND
+    )  # whole milliseconds, less the lateness
+    assert operator_watermarks(network(), third)["left"] == Watermarks(8 * SECOND, 8 * SECOND)  # it never goes back
 
 
 def test_the_slowest_source_holds_a_join_back() -> None:
-    progress = Progress().after(network(), {"a": 10 * SECOND})
-    assert clocks(network(), progress)["both"] == Clock(None, None)
+    progress = SourceProgress().after(network(), {"a": 10 * SECOND})
+    assert operator_watermarks(network(), progress)["both"] == Watermarks(None, None)
     progress = progress.after(network(), {"b": 3 * SECOND})
-    assert clocks(network(), progress)["both"] == Clock(None, 3 * SECOND)
-    assert clocks(network(), progress)["plain"] == Clock(None, None)
+    assert operator_watermarks(network(), progress)["both"] == Watermarks(None, 3 * SECOND)
+    assert operator_watermarks(network(), progress)["plain"] == Watermarks(None, None)
+
+
+def test_a_lateness_counts_in_whole_milliseconds_as_in_spark() -> None:
+    net = drover.Builder("n")
+    net.source("a", {"ts": "timestamp", "k": "int"}, time="ts", lateness="1500 us").filter("left", "k > 0").output()
+    made = net.build()
+    progress = SourceProgress().after(made, {"a": 10 * SECOND + 999})
+    assert operator_watermarks(made, progress)["left"] == Watermarks(None, 10 * SECOND - 1000)

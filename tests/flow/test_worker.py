@@ -9,8 +9,8 @@ from drover.flow.operators import UnitState
 from drover.flow.state.segments import Segment
 from drover.flow.state.versions import PartState
 from drover.flow.worker import IDLE, deltas_of
-from drover.network.generate import rows
 from drover.placement.plan import Plan, units_of
+from drover_lab.generate import rows
 from tests.flow.stored import WORKERS, StoredHarness
 from tests.spark.runs import chaos_network
 

@@ -1,4 +1,4 @@
-"""Problems: what they refuse, and what their limits are."""
+"""Herding problems: what they refuse, and their limits."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given
 
 from drover.errors import ProblemError
-from drover.herding.faults import faults
-from drover.herding.problem import Problem
-from drover.herding.score import score
+from drover.herding.problem import HerdingProblem
 from tests.strategies.herds import herds
 
-SOUND = Problem(
+SOUND = HerdingProblem(
     start=np.array([0, 2, 3]), source=np.array([0, 1, 1]), rate=np.array([1.0, 2.0]), capacity=np.array([1.0, 1.0])
 )
 
@@ -52,33 +50,15 @@ def test_refusals(change: dict[str, object], message: str) -> None:
     ],
 )
 def test_limits_of_unit_weights(n: int, k: int, slack: float, limit: int) -> None:
-    problem = Problem(
+    problem = HerdingProblem(
         start=np.arange(n + 1), source=np.zeros(n, dtype=int), rate=np.ones(1), capacity=np.ones(k), slack=slack
     )
     assert np.floor(problem.limits()).tolist() == [limit] * k
 
 
 @given(problem=herds())
-def test_types_are_equal_for_equal_sets(problem: Problem) -> None:
+def test_types_are_equal_for_equal_sets(problem: HerdingProblem) -> None:
     kinds = problem.types()
     sets = [tuple(problem.sources_of(q).tolist()) for q in range(problem.n)]
     assert len(set(sets)) == len(set(kinds.tolist())) == int(kinds.max()) + 1
     assert len(set(zip(sets, kinds.tolist(), strict=True))) == len(set(sets))
-
-
-def test_faults_name_what_is_wrong() -> None:
-    assert [fault.text for fault in faults(SOUND, np.array([0]))] == [
-        "servers is of shape (1,), but there are 2 queries. Give a server for each."
-    ]
-    assert [fault.text for fault in faults(SOUND, np.array([0, 2]))] == [
-        "servers.1 is 2, but the servers are 0 to 1. Assign the query to one of them."
-    ]
-    assert [fault.text for fault in faults(SOUND, np.array([0, 0]))] == [
-        "load.0 is 2, but its limit is 1.75. Assign some of its queries to other servers."
-    ]
-
-
-def test_scores_of_an_assignment_that_can_be_checked_by_hand() -> None:
-    found = score(SOUND, np.array([0, 1]), before=np.array([0, 0]))
-    assert (found.traffic, found.replication, found.largest) == (5.0, 5 / 3, 3.0)
-    assert (found.imbalance, found.moves, found.moved) == (1.0, 1, 1.0)

@@ -13,15 +13,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from drover.hierarchy.machine import Late, Look, Machine
-from drover.hierarchy.memory import NEVER, Phase
+from drover.hierarchy.machine import CheckLevel, Machine, PhaseTimeout
 from drover.hierarchy.messages import Message
+from drover.hierarchy.node_state import NEVER, Phase
 from tests.hierarchy.world import DYING, World
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How often things may still happen."""
+    """How often each kind of event may still happen."""
 
     looks: tuple[int, ...]  # by node
     late: int = 0
@@ -32,54 +32,54 @@ class Budget:
 
 
 def copied(machine: Machine | None) -> Machine | None:
-    """Return a machine of its own, with the same past."""
+    """Return a copy of a machine."""
     if machine is None:
         return None
     other = object.__new__(Machine)
-    other.memory = copy.copy(machine.memory)
-    for each in fields(other.memory):
-        value = getattr(other.memory, each.name)
+    other.state = copy.copy(machine.state)
+    for each in fields(other.state):
+        value = getattr(other.state, each.name)
         if isinstance(value, dict | list):
-            setattr(other.memory, each.name, copy.copy(value))
-    other.memory.estate = copy.copy(machine.memory.estate)
-    for each in fields(other.memory.estate):
-        setattr(other.memory.estate, each.name, copy.copy(getattr(other.memory.estate, each.name)))
+            setattr(other.state, each.name, copy.copy(value))
+    other.state.durable = copy.copy(machine.state.durable)
+    for each in fields(other.state.durable):
+        setattr(other.state.durable, each.name, copy.copy(getattr(other.state.durable, each.name)))
     return other
 
 
 def branched(world: World) -> World:
-    """Return a world of its own, with the same past; only what each journal amounts to is kept."""
+    """Return a copy of a world; each journal is reduced to one snapshot."""
     return replace(
         world,
         machines=[copied(machine) for machine in world.machines],
-        journal=[[estate.kept()] for estate in world.estates()],
+        journal=[[estate.snapshot()] for estate in world.estates()],
         running=[set(each) for each in world.running],
         wire=list(world.wire),
     )
 
 
 def key(world: World, budget: Budget) -> Any:
-    """Return what tells states apart: all but the time, and the order of messages."""
+    """Return a key that identifies a state: everything but the time and the order of messages."""
     nodes = tuple(
         None
         if machine is None
         else (
             machine.phase,
-            machine.memory.rounds,
-            machine.memory.round,
-            tuple(machine.memory.asked.values()),
-            tuple(machine.memory.replies.values()),
-            machine.memory.promise,
-            machine.memory.tries,
+            machine.state.rounds,
+            machine.state.round,
+            tuple(machine.state.asked.values()),
+            tuple(machine.state.replies.values()),
+            machine.state.promise,
+            machine.state.tries,
         )
         for machine in world.machines
     )
     wire = tuple(sorted(map(hash, world.wire)))
-    return nodes, tuple(estate.kept() for estate in world.estates()), wire, budget
+    return nodes, tuple(estate.snapshot() for estate in world.estates()), wire, budget
 
 
 def nexts(world: World, budget: Budget) -> Iterator[tuple[World, Budget]]:
-    """Yield every state that may come next."""
+    """Yield every possible next state."""
     for index, message in enumerate(world.wire):
         if message in world.wire[:index]:
             continue  # its double comes to the same
@@ -98,9 +98,9 @@ def nexts(world: World, budget: Budget) -> Iterator[tuple[World, Budget]]:
             continue
         if machine.phase is Phase.IDLE and budget.looks[node]:
             looks = tuple(count - (at == node) for at, count in enumerate(budget.looks))
-            yield from _steps(world, replace(budget, looks=looks), node, Look())
-        if machine.memory.due < NEVER and budget.late:
-            yield from _steps(world, replace(budget, late=budget.late - 1), node, Late())
+            yield from _steps(world, replace(budget, looks=looks), node, CheckLevel())
+        if machine.state.due < NEVER and budget.late:
+            yield from _steps(world, replace(budget, late=budget.late - 1), node, PhaseTimeout())
 
 
 def _deliveries(world: World, budget: Budget, index: int, message: Message) -> Iterator[tuple[World, Budget]]:
@@ -118,18 +118,18 @@ def _deliveries(world: World, budget: Budget, index: int, message: Message) -> I
         yield after, replace(budget, doubled=budget.doubled - 1)
 
 
-def _steps(world: World, budget: Budget, node: int, event: Look | Late) -> Iterator[tuple[World, Budget]]:
+def _steps(world: World, budget: Budget, node: int, event: CheckLevel | PhaseTimeout) -> Iterator[tuple[World, Budget]]:
     for dies in ("", *DYING) if budget.crashes else ("",):
         after = branched(world)
         machine = after.machines[node]
         assert machine is not None
         machine._step(event, 0.0)
-        after.carry_out(node, machine.memory.flush(), dies)
+        after.carry_out(node, machine.state.flush(), dies)
         yield after, replace(budget, crashes=budget.crashes - bool(dies))
 
 
 def explore(world: World, budget: Budget) -> tuple[int, int]:
-    """Check every state that can be reached, and that all is well again after it; return states, and those at rest."""
+    """Check every reachable state, and the recovery from it; return the numbers of states and of final states."""
     seen = {key(world, budget)}
     open_: list[tuple[World, Budget]] = [(world, budget)]
     moved = 0

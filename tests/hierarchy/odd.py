@@ -1,4 +1,4 @@
-"""Worlds at the edge: one node alone, long chains, wide stars, and sizes from nothing to more than any node has."""
+"""Unusual worlds: a single node, long chains, wide stars, and sizes from 0 to more than any node has."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from numpy.random import Generator, default_rng
 
-from drover.hierarchy.memory import NEVER, Phase
 from drover.hierarchy.messages import Handover, HandoverReply, Message
+from drover.hierarchy.node_state import NEVER, Phase
 from drover.hierarchy.queries import Queries
 from drover.hierarchy.thresholds import Size
 from drover.hierarchy.tree import ROOT, Tree, balanced
@@ -27,7 +27,7 @@ REMEMBERED = 400  # messages that may come again
 
 
 def odd(shape: str, seed: int, resources: int) -> World:
-    """Return a world of that shape in which operators often read two children, and resources are had unevenly."""
+    """Return a world of this shape in which operators often read two children, and capacities are uneven."""
     rng, tree = default_rng(seed), SHAPES[shape]
     n, m = len(tree), int(rng.integers(8, 24))
     inputs, entries, node_of = list[tuple[int, ...]](), list[tuple[int, ...]](), list[int]()
@@ -52,18 +52,18 @@ def _capacity(rng: Generator, resources: int) -> Size:
 
 @dataclass(slots=True)
 class Day:
-    """A world, what was ever said in it, and the lines that are cut: pairs of a node and its parent."""
+    """A world, all messages ever sent in it, and the broken connections: pairs of a node and its parent."""
 
     world: World
     said: list[Message] = field(default_factory=list)
     cut: set[tuple[int, int]] = field(default_factory=set)
 
     def edge(self, child: int) -> tuple[int, int]:
-        """Return the line from a node other than the root upwards."""
+        """Return the connection from a node other than the root to its parent."""
         return child, self.world.places[0].tree.parent[child]
 
     def look(self, nodes: Sequence[int], messages: int, until: tuple[type, ...] = ()) -> None:
-        """Nodes have waited long enough, and what can be heard is heard, until something is on its way."""
+        """Let nodes check their levels, and deliver messages until one of the given kinds is on its way."""
         for node in nodes:
             self.world.tick(node)
         for _ in range(messages):
@@ -78,20 +78,20 @@ class Day:
         return not {(message.sender, message.receiver), (message.receiver, message.sender)} & self.cut
 
     def hear_of_old(self, index: int) -> None:
-        """Something comes once more, however long ago it was said, and by however early a life."""
+        """Deliver an old message once more, however old it is, also from before a restart."""
         if self.said:
             self.world.count["of old"] += 1
             self.world.wire.append(self.said[index % len(self.said)])
             self.world.deliver(len(self.world.wire) - 1)
 
     def cut_line(self, child: int, *, lost: bool) -> None:
-        """What is on its way there is lost, or waits until the line is whole again."""
+        """Break a connection: messages on it are lost, or wait until it is repaired."""
         self.cut.add(self.edge(child))
         if lost:
             self.world.wire = [each for each in self.world.wire if self._open(each)]
 
     def cut_handover(self, node: int, *, lost: bool) -> None:
-        """The line over which a node hands over is cut right then: before it is heard, or before it is answered."""
+        """Break the connection of a hand-over at once: before it arrives, or before it is answered."""
         self.look([node], 30, (Handover, HandoverReply))
         for message in self.world.wire:
             if isinstance(message, Handover | HandoverReply) and self._open(message):
@@ -100,14 +100,14 @@ class Day:
                 return
 
     def heal(self, messages: int) -> None:
-        """All lines are whole."""
+        """Repair all connections."""
         self.cut.clear()
         self.look([], messages)
 
     def kill_neighbours(self, child: int, dies: str) -> None:
-        """Both ends of a line die, one of them with a message, if there is one for it; and best in a hand-over."""
+        """Crash both ends of a connection, one of them while it handles a message, preferably in a hand-over."""
         machines = [machine for machine in self.world.machines if machine is not None]
-        under_way = [each for machine in machines for each in machine.memory.estate.pending.values()]
+        under_way = [each for machine in machines for each in machine.state.durable.pending.values()]
         ends = (under_way[0].sender, under_way[0].receiver) if under_way else self.edge(child)
         self.world.count["both died in a hand-over"] += bool(under_way)
         for index, message in enumerate(self.world.wire):
@@ -119,7 +119,7 @@ class Day:
                 self.world.crash(node)
 
     def restart(self, dies: str) -> None:
-        """All that are down come back, or die again as soon as they begin."""
+        """Restart all nodes that are down; some crash again while they start."""
         for node in range(len(self.world.machines)):
             self.world.restart(node, dies)
 
@@ -136,9 +136,9 @@ def calm_down(world: World) -> int:
         for node, machine in enumerate(world.machines):
             assert machine is not None
             assert machine.phase is Phase.IDLE
-            machine.memory.look = world.clock(node)
+            machine.state.next_check = world.clock(node)
             world.tick(node)
-            machine.memory.look = NEVER
+            machine.state.next_check = NEVER
             while world.wire:
                 world.deliver(0)
             world.check()

@@ -1,4 +1,4 @@
-"""Trees of nodes to run on: read, written, and refused with the way out."""
+"""Trees of nodes in run files: reading, writing, and faults that name the way out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_tree_says_where_rows_enter_and_what_nodes_have() -> None:
     assert (found.resources, found.capacity) == (("memory",), ((400.0,), (100.0,), (100.0,)))
     assert found.entries == {"a": 1, "b": 2, "c": 2}
     assert (found.thresholds.lower, found.thresholds.target, found.at) == (0.3, 0.5, {"mean": 0})
-    assert found.called(2) == "node 2 (east)"
+    assert found.label(2) == "node 2 (east)"
 
 
 def test_nodes_may_have_two_resources() -> None:
@@ -42,7 +42,7 @@ def test_what_is_written_is_read_again() -> None:
 
 
 def changed(path: str, value: object) -> dict[str, Any]:
-    """The sound tree with one thing changed; None takes it out."""
+    """The valid tree with one value changed; None removes it."""
     copy: dict[str, Any] = json.loads(json.dumps(SOUND))
     *way, last = path.split(".")
     place = copy
@@ -68,18 +68,18 @@ def changed(path: str, value: object) -> dict[str, Any]:
         ),
         pytest.param(changed("tree.west.parent", None), "with the roots city, west", id="two roots"),
         pytest.param(changed("tree.city.parent", "west"), "tree is without a root", id="no root"),
-        pytest.param(changed("tree.west.parent", "west"), "never comes to the root city", id="a node below itself"),
+        pytest.param(changed("tree.west.parent", "west"), "never reaches the root city", id="a node below itself"),
         pytest.param(changed("tree.west.memory", None), "tree.west.memory is missing, but all nodes", id="no capacity"),
-        pytest.param(changed("tree.west.memory", 0), "tree.west.memory is 0, .*more than nothing", id="nothing"),
+        pytest.param(changed("tree.west.memory", 0), "tree.west.memory is 0, .*above 0", id="nothing"),
+        pytest.param(changed("tree.west.memory", -3), "tree.west.memory is -3, .*above 0", id="less than nothing"),
+        pytest.param(changed("tree.west.memory", 5e-324), "above 0", id="as good as nothing"),
         pytest.param(
-            changed("tree.west.memory", -3), "tree.west.memory is -3, .*more than nothing", id="less than nothing"
-        ),
-        pytest.param(changed("tree.west.memory", 5e-324), "more than nothing", id="as good as nothing"),
-        pytest.param(
-            changed("tree.west.memory", "1e400"), "tree.west.memory is inf, .*up to 1e[+]300", id="more than any number"
+            changed("tree.west.memory", "1e400"),
+            "tree.west.memory is inf, .*at most 1e[+]300",
+            id="more than any number",
         ),
         pytest.param(changed("tree.", {"parent": "city", "memory": 1}), "1 to 128 characters", id="no name"),
-        pytest.param(changed("tree.a\nb", {"parent": "city", "memory": 1}), "can be printed", id="a name of two lines"),
+        pytest.param(changed("tree.a\nb", {"parent": "city", "memory": 1}), "printable", id="a name of two lines"),
         pytest.param(
             {"tree": {1: {"memory": 1}, "1": {"memory": 1}}}, "'1' twice, .*as text", id="a number and its text"
         ),
@@ -87,13 +87,15 @@ def changed(path: str, value: object) -> dict[str, Any]:
         pytest.param(changed("tree.west.cpu", 1), "tree.city.cpu is missing", id="a resource that others lack"),
         pytest.param(
             changed("tree.west.sources", ["b"]),
-            "sources is 'b', but it enters at west",
+            "sources is 'b', but it already enters at west",
             id="a source that enters twice",
         ),
         pytest.param(changed("at.mean", "cty"), "at.mean is 'cty', but no node.*Did you mean city", id="no such node"),
-        pytest.param(changed("marks.least", 0.9), "marks is not sound, but least is 0.9", id="nothing is worth it"),
+        pytest.param(changed("marks.least", 0.9), "marks is inconsistent, but least is 0.9", id="nothing is worth it"),
         pytest.param(changed("marks.upper", 60), "must rise from 0 to 1", id="percent"),
-        pytest.param(changed("marks.lower", 0.9), "marks is not sound, but lower and upper are 0.9", id="marks fall"),
+        pytest.param(
+            changed("marks.lower", 0.9), "marks is inconsistent, but lower and upper are 0.9", id="marks fall"
+        ),
     ],
 )
 def test_faults_name_the_field_and_the_way_out(given: Any, words: str) -> None:  # Any: what people write

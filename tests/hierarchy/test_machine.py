@@ -19,8 +19,8 @@ from hypothesis.stateful import (
 from numpy.random import Generator, default_rng
 
 from drover.hierarchy.diagram import diagram
-from drover.hierarchy.machine import TRANSITIONS, Late, Look
-from drover.hierarchy.memory import Phase
+from drover.hierarchy.machine import TRANSITIONS, CheckLevel, PhaseTimeout
+from drover.hierarchy.node_state import Phase
 from tests.hierarchy.world import DYING, SWINGS, World, crowded
 
 EVENTS = ("deliver", "tick", "double", "lose", "restart", "measure", "die")
@@ -51,7 +51,7 @@ class Neighbours(RuleBasedStateMachine):
 
     @rule(data=st.data(), messages=st.integers(5, 15))
     def calm(self, data: st.DataObject, messages: int) -> None:
-        """A node looks around, and the network does what it should for a while."""
+        """A node checks its level, and the network works normally for a while."""
         self.world.tick(self._node(data))
         for _ in range(messages):
             if self.world.wire:
@@ -112,7 +112,7 @@ def test_no_operator_is_lost_or_runs_twice_and_every_round_ends() -> None:
 
 
 def walk(world: World, rng: Generator, steps: int) -> None:
-    """Let anything happen, as often as it might on a bad day."""
+    """Cause random events, as often as on a bad day."""
     for _ in range(steps):
         node, index = int(rng.integers(len(world.machines))), int(rng.integers(max(len(world.wire), 1)))
         match rng.choice(EVENTS, p=CHANCES):
@@ -150,8 +150,10 @@ def test_the_table_knows_every_event_in_every_phase() -> None:
     events = {event for _, event in TRANSITIONS}
     assert len(events) == 10
     missing = {(phase, event) for phase in Phase for event in events} - set(TRANSITIONS)
-    assert missing == {(Phase.IDLE, Late)}, "a node that waits for nothing is never late"
-    assert {phase for (phase, event), rule in TRANSITIONS.items() if event is Look and len(rule.to) > 1} == {Phase.IDLE}
+    assert missing == {(Phase.IDLE, PhaseTimeout)}, "a node that waits for nothing is never late"
+    assert {phase for (phase, event), rule in TRANSITIONS.items() if event is CheckLevel and len(rule.to) > 1} == {
+        Phase.IDLE
+    }
 
 
 def test_the_drawing_has_every_arrow_of_the_table() -> None:

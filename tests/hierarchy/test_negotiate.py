@@ -1,4 +1,4 @@
-"""What neighbours agree on at one place: sound whatever the tree, the loads and the marks."""
+"""Complete negotiations in one process: valid for any tree, loads and thresholds."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drover.hierarchy.machine import Machine
-from drover.hierarchy.memory import ROUNDING, Phase, Place
 from drover.hierarchy.negotiate import Agreement, negotiate
-from drover.hierarchy.queries import Queries, faults, grouped
-from drover.hierarchy.thresholds import Size, Thresholds, add, level
+from drover.hierarchy.node_state import ROUNDING, NodeConfig, Phase
+from drover.hierarchy.queries import Queries, placement_faults
+from drover.hierarchy.thresholds import Size, TreeThresholds, add, level
 from drover.hierarchy.tree import Tree
 from tests.hierarchy.worlds import placed, trees
 
-MARKS = Thresholds(least=0.01)
-Scene = tuple[list[Place], list[int], list[Size]]
+MARKS = TreeThresholds(least=0.01)
+Scene = tuple[list[NodeConfig], list[int], list[Size]]
 
 
-def places_of(tree: Tree, queries: Queries, capacity: Sequence[Size]) -> list[Place]:
-    return [Place(i, tree, queries, capacity[i], MARKS) for i in range(len(tree))]
+def places_of(tree: Tree, queries: Queries, capacity: Sequence[Size]) -> list[NodeConfig]:
+    return [NodeConfig(i, tree, queries, capacity[i], MARKS) for i in range(len(tree))]
 
 
 @st.composite
 def scenes(draw: st.DrawFn) -> Scene:
-    """A tree with operators on it, of one resource or of two, from empty nodes to such that are far too full."""
+    """A tree with operators of one or two resources; nodes range from empty to far too full."""
     tree = draw(trees())
     queries, node_of = draw(placed(tree, most=12))
     resources = draw(st.integers(1, 2))
@@ -35,7 +35,7 @@ def scenes(draw: st.DrawFn) -> Scene:
     return places_of(tree, queries, capacity), node_of, sizes
 
 
-def levels(places: Sequence[Place], node_of: Sequence[int], sizes: Sequence[Size]) -> list[float]:
+def levels(places: Sequence[NodeConfig], node_of: Sequence[int], sizes: Sequence[Size]) -> list[float]:
     own = [[size for at, size in zip(node_of, sizes, strict=True) if at == i] for i in range(len(places))]
     return [level(add(mine, (0.0,) * len(sizes[0])), place.capacity) for mine, place in zip(own, places, strict=True)]
 
@@ -55,7 +55,7 @@ def test_every_step_is_between_neighbours_feasible_and_lifts_nobody_to_its_upper
         assert after[step.receiver] <= MARKS.upper - MARKS.margin + ROUNDING
         assert after[step.giver] >= MARKS.target - ROUNDING
     # Hand-overs of one round come one after the other, so only what they lead to together has to be sound.
-    assert list(faults(tree, queries, now)) == []
+    assert list(placement_faults(tree, queries, now)) == []
     assert tuple(now) == agreed.node_of
 
 
@@ -63,16 +63,16 @@ def test_every_step_is_between_neighbours_feasible_and_lifts_nobody_to_its_upper
 def test_every_round_has_ended(scene: Scene) -> None:
     made: list[Machine] = []
 
-    class Kept(Machine):
+    class ObservedMachine(Machine):
         def __init__(self, *args: object) -> None:
             super().__init__(*args)  # type: ignore[arg-type]  # handed on as they are
             made.append(self)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("drover.hierarchy.negotiate.Machine", Kept)
+        patch.setattr("drover.hierarchy.negotiate.Machine", ObservedMachine)
         negotiate(*scene)
     assert {machine.phase for machine in made} == {Phase.IDLE}
-    assert not any(machine.memory.estate.pending for machine in made)
+    assert not any(machine.state.durable.pending for machine in made)
 
 
 @given(scenes())
@@ -103,10 +103,3 @@ def line(sizes: list[float], node_of: list[int], *, memory: tuple[float, float] 
 def test_what_two_nodes_agree_on(agreed: Agreement, node_of: tuple[int, ...], offered: list[bool]) -> None:
     assert agreed.node_of == node_of
     assert [step.offered for step in agreed.steps] == offered
-
-
-def test_operators_of_a_group_read_what_any_of_them_reads() -> None:
-    queries = Queries(((), (0,), (), (1, 2)), ((1,), (), (2,), ()))
-    found = grouped(queries, [0, 1, 1, 2])
-    assert found.inputs == ((), (0,), (1,))
-    assert found.entries == ((1,), (2,), ())

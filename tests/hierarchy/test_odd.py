@@ -1,4 +1,4 @@
-"""The same invariants on trees and in accidents that are unlikely, one by one, and happen all the same."""
+"""The invariants of the protocol on unusual trees and under rare accidents."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SEEN: Counter[str] = Counter()
 
 
 class Accidents(RuleBasedStateMachine):
-    """Lines that are cut for long, neighbours that die together, messages of earlier lives, clocks that jump."""
+    """Long network partitions, neighbours that crash together, messages from before a restart, clocks that jump."""
 
     @initialize(shape=st.sampled_from(list(SHAPES)), seed=st.integers(0, 10**6), resources=st.sampled_from((1, 2)))
     def begin(self, shape: str, seed: int, resources: int) -> None:
@@ -100,7 +100,7 @@ def test_no_accident_loses_or_doubles_an_operator_and_all_is_quiet_in_the_end() 
 
 
 def happen(day: Day, rng: Generator, event: str) -> None:
-    """Let an accident happen; a node that is alone is spared some."""
+    """Cause an accident; a tree of one node is spared some."""
     world, n = day.world, len(day.world.machines)
     node, lost, dies = int(rng.integers(n)), bool(rng.integers(2)), str(rng.choice(DYING))
     match event:

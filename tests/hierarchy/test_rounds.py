@@ -2,12 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from drover.errors import ProblemError
-from drover.hierarchy.machine import Machine, settle_in
-from drover.hierarchy.memory import Phase, Place, Timing
+from drover.hierarchy.machine import Machine, initial_snapshot
 from drover.hierarchy.messages import Clear, DemandReply, HandedOut, Handover, OfferReply, OfferRequest
+from drover.hierarchy.node_state import NodeConfig, Phase
 from drover.hierarchy.queries import Queries
-from drover.hierarchy.thresholds import Thresholds
 from drover.hierarchy.tree import ROOT, Tree
 from tests.hierarchy.world import World, world_of
 
@@ -15,7 +13,7 @@ PATH = Tree((ROOT, 0, 1))
 
 
 def played(world: World, first: int) -> World:
-    """Let one node look around, and bring every message in order."""
+    """Let one node check its level, and deliver every message in order."""
     world.tick(first)
     while world.wire:
         world.deliver(0)
@@ -29,7 +27,7 @@ def world(levels: tuple[float, float, float], movable: float) -> World:
     queries = Queries(((), (), (), ()), ((2,), (0, 0), (1, 1), (2, 2)))
     found = world_of(PATH, queries, node_of, [(size,) for size in sizes], [(100.0,)] * 3)
     for machine in filter(None, found.machines):
-        machine.memory.look = 0.0
+        machine.state.next_check = 0.0
     return found
 
 
@@ -101,6 +99,14 @@ def test_who_is_in_another_round_says_so() -> None:
     assert reply.busy
 
 
+def test_strangers_are_not_listened_to() -> None:
+    place = NodeConfig(1, PATH, Queries(((),), ((2,),)), (100.0,))
+    machine = Machine(place, [initial_snapshot({0: (70.0,)})], 0.0, 0.0)
+    output = machine.receive(OfferRequest(7, 1, (7, 1, 1), ()), 0.0)
+    assert output.messages == ()
+    assert machine.receive(OfferRequest(0, 2, (0, 1, 1), ()), 0.0).messages == ()
+
+
 def test_lives_and_serials_rise_over_a_crash() -> None:
     found = world((59.0, 65.0, 40.0), 10.0)
     found.tick(1)
@@ -111,33 +117,8 @@ def test_lives_and_serials_rise_over_a_crash() -> None:
     found.restart(1)
     machine = found.machines[1]
     assert machine is not None
-    assert (machine.memory.estate.life, machine.memory.estate.serial) == (2, serial)
+    assert (machine.state.durable.life, machine.state.durable.serial) == (2, serial)
     assert machine.phase is Phase.GIVING, "what was handed over is still in doubt"
     assert any(isinstance(each, HandedOut) for each in found.journal[1])
     found.recover()
     assert found.holders()[0] == [2]
-
-
-def test_strangers_are_not_listened_to() -> None:
-    place = Place(1, PATH, Queries(((),), ((2,),)), (100.0,))
-    machine = Machine(place, [settle_in({0: (70.0,)})], 0.0, 0.0)
-    output = machine.receive(OfferRequest(7, 1, (7, 1, 1), ()), 0.0)
-    assert output.messages == ()
-    assert machine.receive(OfferRequest(0, 2, (0, 1, 1), ()), 0.0).messages == ()
-
-
-@pytest.mark.parametrize("values", [(0.6, 0.4), (-0.1, 0.6), (0.4, 0.4)])
-def test_marks_must_rise(values: tuple[float, float]) -> None:
-    with pytest.raises(ProblemError, match="must rise from 0"):
-        Thresholds(*values)
-
-
-def test_a_margin_must_leave_room() -> None:
-    with pytest.raises(ProblemError, match=r"margin is 0\.2"):
-        Thresholds(0.4, 0.6, 0.2)
-
-
-@pytest.mark.parametrize("field", ["period", "patience", "tries"])
-def test_time_must_pass(field: str) -> None:
-    with pytest.raises(ProblemError, match=f"{field} is 0"):
-        Timing(**{field: 0})

@@ -4,9 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drover import Builder
-from drover.errors import ProblemError
-from drover.hierarchy.queries import Queries, faults, queries_of
+from drover.hierarchy.queries import Queries, placement_faults
 from drover.hierarchy.transfers import Transfer, open_transfers
 from drover.hierarchy.tree import ROOT, Tree
 from tests.hierarchy.worlds import placed, trees
@@ -56,7 +54,7 @@ def test_the_child_that_feeds_a_chain_is_the_one_its_rows_come_through() -> None
 @given(trees(), st.data())
 def test_transfers_of_distinct_operators_keep_a_placement_sound(tree: Tree, data: st.DataObject) -> None:
     queries, node_of = data.draw(placed(tree))
-    assert list(faults(tree, queries, node_of)) == []
+    assert list(placement_faults(tree, queries, node_of)) == []
     node = data.draw(st.sampled_from(node_of))
     found = list(open_transfers(tree, queries, node, {j for j, at in enumerate(node_of) if at == node}))
     moved: set[int] = set()
@@ -66,7 +64,7 @@ def test_transfers_of_distinct_operators_keep_a_placement_sound(tree: Tree, data
             moved.update(transfer.operators)
             for j in transfer.operators:
                 node_of[j] = transfer.receiver
-            assert list(faults(tree, queries, node_of)) == []
+            assert list(placement_faults(tree, queries, node_of)) == []
 
 
 @given(trees(), st.data())
@@ -78,32 +76,3 @@ def test_an_operator_that_reads_one_thing_can_leave_towards_every_node_that_can_
         assert tree.below(queries.lowest(tree, j), node)
         ways = {each.receiver for each in open_transfers(tree, queries, node, {j}) if j in each.operators}
         assert (tree.parent[node] in ways) == (node != tree.root)
-
-
-def test_queries_of_a_network() -> None:
-    builder = Builder("meters")
-    columns = {"ts": "timestamp", "value": "bigint"}
-    left, right = (builder.source(name, columns, time="ts") for name in ("left", "right"))
-    both = left.filter("large", "value > 1").union("both", right)
-    both.filter("largest", "value > 9").output()
-    queries = queries_of(builder.build(), {"left": 2, "right": 3})
-    assert queries == Queries(((), (0,), (1,)), ((2,), (3,), ()))
-    assert [queries.lowest(FORK, j) for j in range(3)] == [2, 1, 1]
-    with pytest.raises(ProblemError, match="'right' enters nowhere"):
-        queries_of(builder.build(), {"left": 2})
-
-
-@pytest.mark.parametrize(
-    ("inputs", "entries", "words"),
-    [
-        pytest.param(((),), ((),), "reads nothing", id="nothing to read"),
-        pytest.param(((1,), (0,)), ((), ()), "its own output", id="a cycle"),
-        pytest.param(((4,),), ((),), "reads operator 4", id="no such operator"),
-        pytest.param(((),), (), "0 of 1", id="a gap"),
-    ],
-)
-def test_queries_that_run_nowhere_are_refused(
-    inputs: tuple[tuple[int, ...], ...], entries: tuple[tuple[int, ...], ...], words: str
-) -> None:
-    with pytest.raises(ProblemError, match=words):
-        Queries(inputs, entries)

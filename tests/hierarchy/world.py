@@ -1,4 +1,4 @@
-"""All machines of a tree with a network that does anything it likes, and what must hold whatever happens."""
+"""All machines of a tree on a network that loses, repeats and reorders messages, and the invariants that must hold."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 
 from numpy.random import default_rng
 
-from drover.hierarchy.estate import Estate, replay
-from drover.hierarchy.machine import Machine, settle_in
-from drover.hierarchy.memory import NEVER, ROUNDING, Phase, Place, Timing
-from drover.hierarchy.messages import Closed, HandedOut, Handover, Message, Output, Record, Start, TookIn
-from drover.hierarchy.queries import Queries, faults
-from drover.hierarchy.sound import check
-from drover.hierarchy.thresholds import Size, Thresholds, add, level
+from drover.hierarchy.durable_state import DurableState, replay
+from drover.hierarchy.machine import Machine, initial_snapshot
+from drover.hierarchy.messages import Closed, HandedOut, Handover, Message, Record, Start, StepEffects, TookIn
+from drover.hierarchy.node_state import NEVER, ROUNDING, NodeConfig, Phase, Timing
+from drover.hierarchy.queries import Queries, placement_faults
+from drover.hierarchy.thresholds import Size, TreeThresholds, add, level
 from drover.hierarchy.transfers import open_transfers
 from drover.hierarchy.tree import ROOT, Tree
+from drover.hierarchy.validation import check_message
 
 SWINGS = {  # by what they are multiplied, and within which bounds; a node has room for 20 to 40
     "grow": (2.0, 1.0, 20.0),
@@ -30,9 +30,9 @@ DYING = ("before it writes", "before it acts", "before it speaks", "between two 
 
 @dataclass(slots=True)
 class World:
-    """The nodes; `journal` is what is on their disks, `wire` what is under way, in no order."""
+    """The nodes; `journal` is what their disks hold, `wire` the messages on their way, in no order."""
 
-    places: Sequence[Place]
+    places: Sequence[NodeConfig]
     machines: list[Machine | None]
     journal: list[list[Record]]
     running: list[set[int]]
@@ -41,8 +41,8 @@ class World:
     skew: list[float] = field(default_factory=list)  # what each node's clock is ahead of `now`; nothing if it is not
     count: Counter[str] = field(default_factory=Counter)
 
-    def carry_out(self, node: int, output: Output, dies: str = "") -> None:
-        """Do what a machine asks, in order, unless it dies in between."""
+    def carry_out(self, node: int, output: StepEffects, dies: str = "") -> None:
+        """Apply the effects of a step in order, unless the node dies in between."""
         if dies == DYING[0]:
             return self.crash(node)
         for record in output.records:
@@ -64,26 +64,26 @@ class World:
         return self.crash(node) if dies else None
 
     def deliver(self, index: int, dies: str = "") -> None:
-        """Bring a message; nobody is there to take it if its receiver is down."""
+        """Deliver a message; it is lost if its receiver is down."""
         message = self.wire.pop(index)
-        check(message, self.places[message.receiver])  # no machine says what another would refuse to hear
+        check_message(message, self.places[message.receiver])  # no machine says what another would refuse to hear
         machine = self.machines[message.receiver]
         if machine is not None:
             self.carry_out(message.receiver, machine.receive(message, self.clock(message.receiver)), dies)
 
     def clock(self, node: int) -> float:
-        """Return the time that a node takes it to be."""
+        """Return the time on a node's own clock."""
         return self.now + (self.skew[node] if self.skew else 0.0)
 
     def tick(self, node: int, dies: str = "") -> None:
-        """Let time pass until a node has something to do."""
+        """Advance the time until a node is due."""
         machine = self.machines[node]
         if machine is not None and machine.wake < NEVER:
             self.now += max(0.0, machine.wake - self.clock(node))
             self.carry_out(node, machine.tick(max(self.clock(node), machine.wake)), dies)
 
     def swing(self, node: int, how: str) -> None:
-        """Let all operators that a node runs grow or shrink, or one of them grow."""
+        """Scale the sizes of all operators that a node runs, or of one of them."""
         machine = self.machines[node]
         if machine is None or not machine.sizes:
             return
@@ -95,7 +95,7 @@ class World:
             each.measure(sizes)
 
     def crash(self, node: int) -> None:
-        """Let a node lose all but its journal."""
+        """Crash a node: it loses everything but its journal."""
         self.count["crash"] += 1
         self.machines[node] = None
         self.running[node].clear()
@@ -108,23 +108,23 @@ class World:
             self.machines[node] = machine
             self.carry_out(node, machine.output, dies)
 
-    def estates(self) -> list[Estate]:
-        """Return what the journals say."""
+    def estates(self) -> list[DurableState]:
+        """Return the durable state in the journals."""
         return [replay(journal) for journal in self.journal]
 
     def holders(self) -> dict[int, list[int]]:
-        """Return who owns each operator: a hand-over has changed the owner if its receiver has taken it."""
+        """Return the owner of each operator: it changes when the receiver of a hand-over takes it."""
         return holders(self.estates(), len(self.places[0].queries))
 
     def check(self) -> None:
-        """Fail unless every operator has one owner, runs at most once, and could get its inputs there."""
+        """Fail unless every operator has one owner, runs at most once, and runs where its inputs pass."""
         place = self.places[0]
         holders = self.holders()
         assert {len(nodes) for nodes in holders.values()} == {1}, f"lost or doubled: {holders}"
         runs = Counter(operator for running in self.running for operator in running)
         assert not runs or max(runs.values()) == 1, f"running twice: {runs}"
         node_of = [holders[j][0] for j in range(len(place.queries))]
-        assert list(faults(place.tree, place.queries, node_of)) == []
+        assert list(placement_faults(place.tree, place.queries, node_of)) == []
         for node, machine in enumerate(self.machines):
             if machine is not None:
                 assert self.running[node] == set(machine.running)
@@ -132,7 +132,7 @@ class World:
                 assert replay(self.journal[node]).sizes.keys() == machine.sizes.keys()
 
     def _check_record(self, node: int, record: Record) -> None:
-        """Fail if operators go where they cannot, or fill a node beyond its upper mark."""
+        """Fail if operators move where they cannot run, or fill a node beyond its upper threshold."""
         machine, place = self.machines[node], self.places[node]
         if isinstance(record, HandedOut):
             self._check_handover(place, record.handover)
@@ -145,27 +145,27 @@ class World:
         if isinstance(record, Closed):
             self.count["closed"] += 1
 
-    def _check_handover(self, place: Place, handover: Handover) -> None:
+    def _check_handover(self, place: NodeConfig, handover: Handover) -> None:
         self.count["handed out"] += 1
         here = replay(self.journal[place.node]).sizes
         ways = {(each.operators, each.receiver) for each in open_transfers(place.tree, place.queries, place.node, here)}
         assert {(bundle.operators, handover.receiver) for bundle in handover.bundles} <= ways
         assert len(set(handover.operators)) == len(handover.operators)
 
-    def _check_giver(self, node: int, output: Output) -> None:
-        """Fail if a node gives so much that it is left below the target."""
+    def _check_giver(self, node: int, output: StepEffects) -> None:
+        """Fail if a node gives so much that it falls below the target."""
         machine, place = self.machines[node], self.places[node]
         if machine is not None and any(isinstance(record, HandedOut) for record in output.records):
             left = add((machine.sizes[j] for j in machine.running), (0.0,) * len(place.capacity))
             assert level(left, place.capacity) >= place.thresholds.target - ROUNDING, "it has given too much"
 
     def recover(self) -> None:
-        """Heal everything and begin nothing new: every round must end, and every operator run exactly once."""
+        """Repair everything and start nothing new: every round must end, and every operator must run exactly once."""
         for node in range(len(self.machines)):
             self.restart(node)
             machine = self.machines[node]
             assert machine is not None
-            machine.memory.look = NEVER
+            machine.state.next_check = NEVER
         for _ in range(200):
             while self.wire:
                 self.deliver(0)
@@ -178,8 +178,8 @@ class World:
         assert sorted(j for running in self.running for j in running) == list(range(len(self.places[0].queries)))
 
 
-def holders(estates: Sequence[Estate], operators: int) -> dict[int, list[int]]:
-    """Return who owns each operator: a hand-over has changed the owner if its receiver has taken it."""
+def holders(estates: Sequence[DurableState], operators: int) -> dict[int, list[int]]:
+    """Return the owner of each operator: it changes when the receiver of a hand-over takes it."""
     found: dict[int, list[int]] = {j: [] for j in range(operators)}
     for node, estate in enumerate(estates):
         gone = {
@@ -199,13 +199,13 @@ def world_of(
     node_of: Sequence[int],
     sizes: Sequence[Size],
     capacity: Sequence[Size],
-    thresholds: Thresholds | None = None,
+    thresholds: TreeThresholds | None = None,
 ) -> World:
-    """Return a world in which all nodes have just been started, and look around after one, two, ... seconds."""
-    marks = thresholds or Thresholds()
-    places = [Place(node, tree, queries, capacity[node], marks, Timing()) for node in range(len(tree))]
+    """Return a world of nodes that have just started, and check their levels after one, two, ... seconds."""
+    marks = thresholds or TreeThresholds()
+    places = [NodeConfig(node, tree, queries, capacity[node], marks, Timing()) for node in range(len(tree))]
     own = [{j: sizes[j] for j, at in enumerate(node_of) if at == node} for node in range(len(tree))]
-    journal: list[list[Record]] = [[settle_in(each)] for each in own]
+    journal: list[list[Record]] = [[initial_snapshot(each)] for each in own]
     world = World(places, [], journal, [set() for _ in places])
     for node, place in enumerate(places):
         machine = Machine(place, journal[node], 0.0, float(node))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from drover.load.profile import Origin, Profile, settle
+from drover.load.profile import Origin, Profile, make_profile
 from drover.load.statistics import Behaviour, Statistics
 from drover.network.build import Builder
 from drover.network.model import Network
@@ -53,4 +53,4 @@ def profile(
         )
         for operator in network.operators
     }
-    return settle(network, [(Origin.GIVEN, Statistics(rates, said))])
+    return make_profile(network, [(Origin.GIVEN, Statistics(rates, said))])

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.random import default_rng
 
 from drover.load.columns import columns_of, measured_in
 from drover.load.sample import Sample
-from drover.load.trust import trust
 from drover.load.window import Window, measured
 from drover.network.model import Network
 from tests.load.networks import example_3, example_9
@@ -59,41 +56,3 @@ def test_a_period_is_read_anew_for_another_network() -> None:
     assert columns_of(window, example_3()).busy.sum() == 0.5
     assert columns_of(window, example_9()).took.shape[0] == 7
     assert columns_of(window, example_3()).took.shape[0] == 4
-
-
-def costing(network: Network, costs: dict[str, list[float]]) -> Window:
-    """A window in which rows cost so much, period by period; 100 rows come into each input."""
-    window = Window(100)
-    for number in range(len(next(iter(costs.values())))):
-        samples = [
-            Sample(
-                one.name,
-                dict.fromkeys(one.inputs, 100.0),
-                dict.fromkeys(one.outputs, 100.0),
-                costs[one.name][number] * 100 * len(one.inputs),
-            )
-            for one in network.operators
-            if one.name in costs
-        ]
-        window = window.push(number, 1.0, {}, samples)
-    return window
-
-
-def test_costs_of_before_count_where_they_agree_and_only_there() -> None:
-    network, rng = example_3(), default_rng(0)
-    usual = rng.normal(1.0, 0.05, 20).tolist()
-    new = [1.05, 1.03]
-    window = costing(network, {"o1": [*usual, *new], "o2": [*usual, 1.5, 1.5]})
-    told = columns_of(window, network)
-    factor = dict(zip((one.name for one in network.order), trust(told, network, 2), strict=True))
-    assert factor["o1"] == pytest.approx(np.mean([*usual, *new]) / np.mean(new))
-    assert factor["o2"] == 1  # it costs more than chance allows
-    assert factor["o4"] == 1  # nothing is known of it
-    few = columns_of(costing(network, {"o1": [1.0, 1.01, 0.99, *new]}), network)
-    assert (trust(few, network, 2) == 1).all()  # too little was known before
-
-
-def test_what_a_join_costs_per_row_depends_on_rates_and_is_left_alone() -> None:
-    network = example_9()
-    window = costing(network, {"o5": [1.0, 1.1] * 6 + [1.04, 1.04]})
-    assert (trust(columns_of(window, network), network, 2) == 1).all()

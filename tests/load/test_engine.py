@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
-from drover.load.profile import Origin, settle
-from drover.load.sample import Totals, samples_of
+from drover.load.profile import Origin, make_profile
 from drover.load.window import Window, measured
 from drover.network.build import Builder
 from drover.network.model import Network
@@ -40,13 +39,10 @@ def test_a_run_tells_rates_and_selectivities() -> None:
     counted = network()
     harness, window = Harness(counted), Window()
     for batch in range(BATCHES):
-        harness.samples.clear()
+        harness.facts.clear()
         harness.run({"s": rows(batch)}, round_robin(counted, 2))
-        totals = [
-            Totals(each.operator, each.rows_in, each.rows_out, each.busy, each.state_bytes) for each in harness.samples
-        ]
-        window = window.push(batch, 60.0, {"s": ROWS}, samples_of(counted, {"s": ROWS}, totals))
-    profile = settle(counted, [(Origin.MEASURED, measured(window))])
+        window = window.push(batch, 60.0, {"s": ROWS}, [one.sample for one in harness.facts])
+    profile = make_profile(counted, [(Origin.MEASURED, measured(window))])
     assert profile.counts() == {
         "rates": {"measured": 1},
         "costs": {"measured": len(counted.operators)},

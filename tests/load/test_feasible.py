@@ -239,7 +239,7 @@ def test_the_estimate_deviates_by_less_than_a_thousandth(d: int) -> None:
     [
         pytest.param(lambda: exact_ratio(np.ones((2, 9))), "9 dimensions, but its exact size", id="exact in many"),
         pytest.param(lambda: face_points(0, 8, 0), "8 points in 0 dimensions", id="no dimension"),
-        pytest.param(lambda: estimate(np.ones((1, 2)), 0, scramblings=1), "takes at least 2", id="one scrambling"),
+        pytest.param(lambda: estimate(np.ones((1, 2)), 0, scramblings=1), "needs at least 2", id="one scrambling"),
     ],
 )
 def test_what_cannot_be_worked_out_is_refused(call: object, said: str) -> None:

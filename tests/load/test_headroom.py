@@ -12,7 +12,7 @@ from numpy.random import default_rng
 
 from drover.errors import LoadError
 from drover.load.headroom import Headroom, headroom
-from drover.load.profile import settle
+from drover.load.profile import make_profile
 from drover.network.build import Builder
 from drover.network.model import Network
 from drover.network.operators import Join
@@ -163,8 +163,8 @@ def test_without_joins_no_mix_is_worse_than_the_worst(network: Network, seed: in
 
 def test_a_plan_that_does_not_fit_is_refused() -> None:
     network = example_3()
-    known = settle(network)
-    with pytest.raises(LoadError, match="unit 'o2' is on no node"):
+    known = make_profile(network)
+    with pytest.raises(LoadError, match="unit 'o2' has no node"):
         headroom(known, each_alone(network), {"o1": 0}, np.ones(1))
     with pytest.raises(LoadError, match=r"unit 'o1' is on node 3, but there are capacities for nodes 0 to 1"):
         headroom(known, each_alone(network), {"o1": 3}, np.ones(2))
@@ -175,5 +175,5 @@ def test_a_plan_that_does_not_fit_is_refused() -> None:
 def test_a_network_without_operators_has_all_the_room() -> None:
     builder = Builder("n")
     builder.source("s", COLUMNS, time="ts").output()
-    found = headroom(settle(builder.build()), {}, {}, np.ones(2))
+    found = headroom(make_profile(builder.build()), {}, {}, np.ones(2))
     assert (found.all.factor, found.loads.tolist()) == (math.inf, [0.0, 0.0])

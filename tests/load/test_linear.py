@@ -10,10 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drover.errors import LoadError
-from drover.load.arrays import Floats
 from drover.load.linear import linear_model
-from drover.load.linearise import needed
-from drover.load.profile import Origin, Profile, settle
+from drover.load.profile import Origin, Profile, make_profile
 from drover.load.statistics import Behaviour, Statistics
 from drover.network.build import Builder
 from drover.network.model import Network
@@ -35,7 +33,7 @@ def profiles(draw: Draw, *, varying: bool = True) -> Profile:
         )
         for operator in network.operators
     }
-    return settle(network, [(Origin.GIVEN, Statistics(rates, said))])
+    return make_profile(network, [(Origin.GIVEN, Statistics(rates, said))])
 
 
 def by_table(network: Network) -> dict[str, str]:
@@ -174,34 +172,6 @@ def test_without_joins_loads_grow_in_step_with_rates(found: Profile, factor: flo
         assert float(grown[operator]) == pytest.approx(factor * float(load))
 
 
-@given(st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=3, max_size=3), min_size=1, max_size=6))
-@settings(max_examples=200)
-def test_kept_columns_give_all_others(drawn: list[list[float]]) -> None:
-    columns: Floats = np.array(drawn).T
-    kept, mixture = needed(columns)
-    np.testing.assert_allclose(columns[:, kept] @ mixture, columns, atol=1e-7)
-    assert (mixture >= 0).all()
-    assert len(kept) >= np.linalg.matrix_rank(columns)
-    for index in kept:  # none can be spared
-        others = [other for other in kept if other != index]
-        assert len(needed(columns[:, [*others, index]])[0]) == len(kept)
-
-
-@pytest.mark.parametrize(
-    ("operator", "selectivity"),
-    [pytest.param("switch", 0.5, id="a switch of two"), pytest.param("filter", 1.0, id="anything else")],
-)
-def test_what_is_assumed_of_outputs(operator: str, selectivity: float) -> None:
-    builder = Builder("n")
-    source = builder.source("s", COLUMNS, time="ts")
-    if operator == "switch":
-        for stream in source.switch("o", {"a": "k > 0"}, rest="b").values():
-            stream.output()
-    else:
-        source.filter("o", "k > 0").output()
-    assert set(settle(builder.build()).selectivities.values()) == {selectivity}
-
-
 def test_an_operator_without_a_unit_is_refused() -> None:
-    with pytest.raises(LoadError, match="unit of operator 'o2' is missing"):
-        linear_model(settle(example_3()), {"o1": "o1"})
+    with pytest.raises(LoadError, match="operator 'o2' has no unit"):
+        linear_model(make_profile(example_3()), {"o1": "o1"})

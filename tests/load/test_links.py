@@ -53,5 +53,5 @@ def test_rows_have_the_length_of_their_columns() -> None:
 def test_a_model_without_streams_is_refused() -> None:
     network = example_9()
     model = linear_model(profile(network, {}, {}, {}), each_alone(network))
-    with pytest.raises(LoadError, match="Make it with_streams=True"):
+    with pytest.raises(LoadError, match="with with_streams=True"):
         find_links(model, network, each_alone(network))

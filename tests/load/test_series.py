@@ -12,8 +12,8 @@ from numpy.random import default_rng
 
 from drover.errors import LoadError
 from drover.load.arrays import Floats
-from drover.load.profile import Origin, Profile, settle
-from drover.load.sample import Sample, Totals, samples_of
+from drover.load.profile import Origin, Profile, make_profile
+from drover.load.sample import Sample
 from drover.load.series import (
     LoadSeries,
     correlation,
@@ -66,7 +66,7 @@ def test_an_overloaded_operator_does_not_hide_the_load_after_it() -> None:
     network = example_3()
     truth = profile(network, {"r1": 10.0, "r2": 10.0}, COSTS, {"o1": 0.5})
     window = observed(truth, [{"r1": 10.0, "r2": 10.0}, {"r1": 20.0, "r2": 10.0}], behind={"o1": 0.25})
-    known = settle(network, [(Origin.MEASURED, measured(window))])
+    known = make_profile(network, [(Origin.MEASURED, measured(window))])
     series = measured_series(window, known, each_alone(network))
     np.testing.assert_allclose(series.values[:2], [[0.1, 0.2], [0.1, 0.2]])
 
@@ -76,7 +76,7 @@ def test_a_join_that_is_behind_is_seen_through_too() -> None:
     truth = profile(network, {"r1": 10.0, "r2": 10.0}, {"o5": 0.01, "o6": 0.02}, {"o5": 0.5})
     rates = [{"r1": 10.0, "r2": 10.0}, {"r1": 20.0, "r2": 5.0}, {"r1": 20.0, "r2": 20.0}]
     window = observed(truth, rates, behind={"o5": 0.5})
-    found = measured_series(window, settle(network, [(Origin.MEASURED, measured(window))]), each_alone(network))
+    found = measured_series(window, make_profile(network, [(Origin.MEASURED, measured(window))]), each_alone(network))
     np.testing.assert_allclose(found.values[4:], [[0.2, 0.2, 0.8], [0.2, 0.2, 0.8]])
 
 
@@ -92,7 +92,7 @@ def test_while_nobody_is_behind_the_series_is_the_busy_time(network: Network, se
     )
     rates = [{source.name: float(rng.uniform(0, 9)) for source in network.sources} for _ in range(3)]
     window = observed(truth, rates)
-    known = settle(network, [(Origin.MEASURED, measured(window))])
+    known = make_profile(network, [(Origin.MEASURED, measured(window))])
     series = measured_series(window, known, each_alone(network))
     busy = [[period.samples[unit].busy for period in window.periods] for unit in series.units]
     np.testing.assert_allclose(series.values, np.array(busy).reshape(series.values.shape), rtol=1e-6, atol=1e-9)
@@ -108,7 +108,7 @@ def test_a_unit_without_samples_has_what_the_profile_says() -> None:
 
 def test_windows_that_close_while_no_row_comes_are_load() -> None:
     network = example_3()
-    window = Window().push(1, 2.0, {"r1": 0, "r2": 0}, samples_of(network, {}, [Totals("o1", 0, 8, 0.5)]))
+    window = Window().push(1, 2.0, {"r1": 0, "r2": 0}, [Sample("o1", {"r1": 0}, {"o1": 8}, 0.5)])
     found = measured_series(window, profile(network, {}, COSTS, {}), each_alone(network)).values
     assert found[0, 0] == pytest.approx(0.25)
 
@@ -178,7 +178,7 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
     with pytest.raises(LoadError, match=r"values has shape \(1, 2\), but there are 2 units"):
         LoadSeries(("a", "b"), np.zeros((1, 2)))
     with pytest.raises(LoadError, match="series have 1, 2 periods"):
-        given_series(settle(example_3()), {"r1": [1.0], "r2": [1.0, 2.0]}, each_alone(example_3()))
+        given_series(make_profile(example_3()), {"r1": [1.0], "r2": [1.0, 2.0]}, each_alone(example_3()))
 
 
 def test_what_is_stored_cannot_be_written() -> None:

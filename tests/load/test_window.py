@@ -2,76 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from drover.errors import LoadError
-from drover.load.profile import Origin, settle
-from drover.load.sample import Sample, Totals, samples_of
+from drover.load.profile import Origin, make_profile
+from drover.load.sample import Sample
 from drover.load.window import Window, measured
-from drover.network.build import Builder
-from drover.network.model import Network
-from tests.load.networks import COLUMNS, example_9
-
-
-def switching() -> Network:
-    """A switch into `one`, which is filtered, and `two` and `three`, which a union reads."""
-    builder = Builder("switching")
-    branches = builder.source("s", COLUMNS, time="ts").switch("w", {"one": "k = 1", "two": "k = 2"}, rest="three")
-    branches["one"].filter("f", "k > 0").output()
-    branches["two"].union("u", branches["three"]).output()
-    return builder.build()
+from tests.load.networks import example_9
 
 
 def busy(operator: str, rows_in: float, rows_out: float, seconds: float) -> Sample:
     return Sample(operator, {"r1": rows_in}, {operator: rows_out}, seconds)
 
 
-def test_a_stream_is_counted_by_whoever_sees_it_alone() -> None:
-    totals = [Totals("w", 100, 90, 0.1), Totals("f", 30, 10, 0.1), Totals("u", 60, 60, 0.1)]
-    switch, narrow, union = samples_of(switching(), {"s": 100}, totals)
-    assert switch.rows_in == {"s": 100}
-    assert switch.rows_out == pytest.approx({"w.one": 30, "w.two": 30, "w.three": 30})  # the last two: equal shares
-    assert narrow.rows_in == {"w.one": 30}
-    assert union.rows_in == {"w.two": 30, "w.three": 30}
-
-
-def test_the_last_of_several_streams_is_what_the_others_leave() -> None:
-    builder = Builder("rest")
-    branches = builder.source("s", COLUMNS, time="ts").switch("w", {"one": "k = 1"}, rest="two")
-    branches["one"].filter("f", "k > 0").output()
-    branches["two"].union("u", builder.stream("s")).output()
-    switch = samples_of(builder.build(), {"s": 100}, [Totals("w", 100, 70, 0.1), Totals("u", 140, 140, 0.1)])[0]
-    assert switch.rows_out == {"w.one": 30, "w.two": 40}
-
-
-def test_a_join_learns_its_sides_from_those_before_it() -> None:
-    totals = [Totals("o2", 80, 40, 0.1), Totals("o4", 80, 10, 0.1), Totals("o5", 50, 5, 0.2)]
-    join = samples_of(example_9(), {}, totals)[2]
-    assert join.rows_in == {"o2": 40, "o4": 10}
-
-
-def test_a_reader_that_is_behind_keeps_its_own_sum() -> None:
-    totals = [Totals("o2", 80, 40, 0.1), Totals("o4", 80, 10, 0.1), Totals("o5", 25, 5, 0.2)]
-    assert samples_of(example_9(), {}, totals)[2].rows_in == {"o2": 20, "o4": 5}
-
-
-def test_operators_that_were_dropped_are_left_out() -> None:
-    assert samples_of(example_9(), {}, [Totals("gone", 1, 1, 1.0)]) == ()
-
-
-def test_what_an_operator_did_in_several_batches_adds_up() -> None:
-    batches = [Totals("o1", 10, 4, 0.1, 300), Totals("o2", 4, 4, 0.1), Totals("o1", 20, 6, 0.2, 200)]
-    first, _second = samples_of(example_9(), {"r1": 30}, batches)
-    assert (first.rows_in, first.rows_out, first.state_bytes) == ({"r1": 30}, {"o1": 10}, 300)
-    assert first.busy == pytest.approx(0.3)
-
-
 def test_several_samples_of_one_operator_in_a_period_are_one() -> None:
-    window = Window().push(1, 1.0, {}, [busy("o1", 10, 4, 0.1), busy("o1", 20, 6, 0.2)])
-    (sample,) = window.of("o1")
+    samples = [replace(busy("o1", 10, 4, 0.1), state_bytes=300), replace(busy("o1", 20, 6, 0.2), state_bytes=200)]
+    (sample,) = Window().push(1, 1.0, {}, samples).of("o1")
     assert (sample.rows_in, sample.rows_out) == ({"r1": 30}, {"o1": 10})
+    assert sample.busy == pytest.approx(0.3)
+    assert sample.state_bytes == 300
 
 
 @given(st.lists(st.integers(0, 30), max_size=20), st.integers(1, 5))
@@ -115,7 +68,7 @@ def test_a_join_that_is_behind_is_known_at_the_rates_it_managed() -> None:
     network = example_9()
     sample = Sample("o5", {"o2": 10, "o4": 10}, {"o5": 20}, 0.2)
     window = Window().push(1, 1.0, {"r1": 20, "r2": 20}, [sample])
-    found = settle(network, [(Origin.MEASURED, measured(window))])
+    found = make_profile(network, [(Origin.MEASURED, measured(window))])
     assert found.stream_rates()["o5"] == pytest.approx(80)  # twice the rows on both sides, four times the results
     assert found.loads()["o5"] == pytest.approx(0.8)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from drover.errors import Fault
-from drover.network.check import Examined, examine
+from drover.network.check import ExaminedNetwork, examine
 from drover.network.functions import columns_of
 from drover.network.operators import Aggregate, Filter, Join, Map, Named, Operator, Table
 from drover.network.parts import Parts, Source
@@ -47,7 +47,7 @@ def parts_of(
     return Parts(name, tuple(sources), tuple(operators), given, tuple(tables))
 
 
-def examined(case: Case) -> Examined:
+def examined(case: Case) -> ExaminedNetwork:
     """Return what the check finds."""
     return examine(parts_of(case.operators, sources=case.sources, tables=case.tables))
 

@@ -12,10 +12,10 @@ from drover.network.operators import (
     Aggregate,
     Filter,
     Join,
+    KeyPair,
     Map,
     Named,
     Operator,
-    Pair,
     Switch,
     Synthetic,
     Table,
@@ -69,14 +69,14 @@ EXPECTED: list[Operator] = [
         right="counted",
         left_window=SECOND,
         right_window=60 * SECOND,
-        on=(Pair("key", "key"),),
+        on=(KeyPair("key", "key"),),
         where="left.key > 0",
     ),
     TableRead(
         name="read",
         input="longer",
         from_table="prices",
-        on=(Pair("twice", "key"),),
+        on=(KeyPair("twice", "key"),),
         columns=("list_price",),
         drop_unmatched=True,
     ),
@@ -166,3 +166,14 @@ def test_an_unmarked_function_is_refused_at_once() -> None:
     _builder, events = started()
     with pytest.raises(DroverError, match="function unmarked is not marked as an operator"):
         events.apply("a", user_functions.unmarked)
+
+
+def test_a_stream_says_what_makes_it() -> None:
+    builder = Builder("shop")
+    orders = builder.source("orders", {"ts": "timestamp", "price": "double"}, time="ts")
+    assert repr(orders) == "<Stream orders: source ts, price>"
+    sides = orders.switch("sides", {"dear": "price < 5 AND 'x' <> '<b>'"})
+    assert repr(sides["dear"]) == "<Stream sides.dear: switch dear: price < 5 AND 'x' <> '<b>'>"
+    assert "<b>'" not in sides["dear"]._repr_html_()
+    assert repr(builder.stream("later")) == "<Stream later: not made yet>"
+    assert repr(builder) == "<Builder shop: 1 source, 1 operator>"

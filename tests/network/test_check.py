@@ -100,7 +100,7 @@ def faulty_source(**fields: object) -> list[Source]:
         pytest.param(
             parts_of([a_filter()], tables=[Table("t", PRICES.columns, ())]),
             ("tables", "t", "key"),
-            "told apart by a key",
+            "a key that identifies its rows",
             id="a table has a key",
         ),
         pytest.param(
@@ -133,7 +133,7 @@ def faulty_source(**fields: object) -> list[Source]:
         pytest.param(
             parts_of([a_filter(), a_filter("spare")], outputs=["kept"]),
             ("operators", "spare"),
-            "every stream is read and this one is not",
+            "every stream must be read by an operator or be an output",
             id="an operator's stream is read",
         ),
         pytest.param(
@@ -151,8 +151,8 @@ def faulty_source(**fields: object) -> list[Source]:
         pytest.param(
             parts_of([a_filter(), SIDES], outputs=[]),
             ("outputs",),
-            "writes a table",
-            id="a network gives out something",
+            "or write a table",
+            id="a network has an output",
         ),
         pytest.param(parts_of([], outputs=[]), ("outputs",), "List a stream.", id="a source alone is given out"),
         pytest.param(

@@ -29,9 +29,30 @@ def test_what_is_no_spread_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize(
     "spread",
-    [0, -3, (0, 2), (2, 3, 4), (2,), (), [2, 3], (1001, 1), (10**9, 10**9), 10**9, "wide", "2x", "", 2.5, (1.5, 2),
-     True, (True, 2), ("2", "3"), float("nan"), b"auto", {"auto"}],
-)  # fmt: skip
+    [
+        0,
+        -3,
+        (0, 2),
+        (2, 3, 4),
+        (2,),
+        (),
+        [2, 3],
+        (1001, 1),
+        (10**9, 10**9),
+        10**9,
+        "wide",
+        "2x",
+        "",
+        2.5,
+        (1.5, 2),
+        True,
+        (True, 2),
+        ("2", "3"),
+        float("nan"),
+        b"auto",
+        {"auto"},
+    ],
+)
 def test_a_network_refuses_it_too(spread: object) -> None:
     net = drover.Builder("n")
     a, b = (net.source(name, SOURCE, time="ts") for name in "ab")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import pickle
 import time
 from dataclasses import FrozenInstanceError
@@ -8,9 +9,11 @@ import pytest
 from hypothesis import given
 
 from drover.errors import NetworkError
+from drover.network.drawing import svg
 from drover.network.model import Network
-from drover.network.operators import Operator, Pair, Switch, Table, TableRead, TableWrite
+from drover.network.operators import OPERATORS, KeyPair, Operator, Switch, Table, TableRead, TableWrite
 from drover.network.parts import Source
+from drover.network.samples import sample_network
 from tests.network.cases import (
     EVENTS,
     LATEST,
@@ -116,7 +119,7 @@ def test_operators_of_one_table_are_one_unit() -> None:
     first = TableWrite(name="first", input="events", into="latest")
     second = TableWrite(name="second", input="kept", into="latest")
     read = TableRead(
-        name="read", input="events", from_table="prices", on=(Pair("key", "key"),), columns=("list_price",)
+        name="read", input="events", from_table="prices", on=(KeyPair("key", "key"),), columns=("list_price",)
     )
     network = a_network(first, a_filter(), read, second, tables=(PRICES, LATEST))
     assert [[operator.name for operator in unit] for unit in network.units()] == [
@@ -147,3 +150,12 @@ def test_a_chain_of_ten_thousand_operators_is_checked_in_seconds() -> None:
     assert time.process_time() - started < 30
     assert len(network.order) == 10_000
     assert network.roots()["f9999"] == {"events"}
+
+
+def test_a_network_is_short_in_text_and_a_picture_in_a_notebook() -> None:
+    network = sample_network(OPERATORS["switch"].samples[0])
+    assert repr(network) == "<Network sample: 1 source, 1 operator, 3 outputs>"
+    html = network._repr_html_()
+    assert html.startswith('<img alt="&lt;Network sample')
+    drawing = base64.b64decode(html.partition("base64,")[2].partition('"')[0]).decode()
+    assert drawing == svg(network)

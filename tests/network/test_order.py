@@ -67,7 +67,7 @@ def test_a_network_declared_in_its_own_order_keeps_it(network: Network) -> None:
 def test_cycles(links: list[str], cycles: list[str]) -> None:
     faults = faults_of(*chain(*links, "z < events"))
     assert [fault.value for fault in faults] == ["part of a cycle"] * len(cycles)
-    assert [fault.rule.partition("here is ")[2] for fault in faults] == cycles
+    assert [fault.rule.partition("this is one: ")[2] for fault in faults] == cycles
     assert [fault.path for fault in faults] == [("operators", cycle.split()[0]) for cycle in cycles]
 
 
@@ -102,7 +102,7 @@ def test_two_switches_of_one_name_that_read_each_other_are_a_cycle() -> None:
     rules = [fault.rule for fault in faults_of(first, second, a_filter())]
     assert rules == [
         "there is another of that name among the operators",
-        "a network has no cycles and here is s -> s",
+        "a network has no cycles, and this is one: s -> s",
     ]
 
 

@@ -28,7 +28,9 @@ def test_schemas_that_are_drawn_are_sound(schema: Schema) -> None:
         pytest.param(a_schema("é"), ("columns", "é"), "letters, digits and _", id="nor an accent"),
         pytest.param(a_schema("x" * 129), ("columns", "x" * 129), "up to 128", id="nor more than 128 letters"),
         pytest.param(a_schema("a\n"), ("columns", "a\n"), "letters, digits and _", id="nor a line break"),
-        pytest.param(a_schema("a", "A"), ("columns", "A"), "from column 'a'", id="nor another's letters in upper case"),
+        pytest.param(
+            a_schema("a", "A"), ("columns", "A"), "the same as column 'a'", id="nor another's letters in upper case"
+        ),
         pytest.param(
             Schema((Column("x", DataType("blob")),)),
             ("columns", "x"),

@@ -1,4 +1,4 @@
-"""Placing without a model: each rule by hand."""
+"""The simple policies, each by hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from drover.load.links import Links
+from drover.load.links import UnitLinks
 from drover.placement.baseline import (
     place_balanced_randomly,
     place_by_hash,
@@ -19,19 +19,19 @@ from drover.placement.baseline import (
     place_randomly,
     place_whole,
 )
-from drover.placement.problem import Problem
+from drover.placement.problem import PlacementProblem
 
 
-def loads(*values: float, nodes: int = 2, **fields: object) -> Problem:
+def loads(*values: float, nodes: int = 2, **fields: object) -> PlacementProblem:
     series = np.repeat(np.array(values)[:, None], 2, axis=1)
     given = {"units": tuple("abcdefgh"[: len(values)]), "capacity": np.ones(nodes), "series": series}
-    return Problem(**(given | fields))  # type: ignore[arg-type]  # fields by name
+    return PlacementProblem(**(given | fields))  # type: ignore[arg-type]  # fields by name
 
 
-def rows(*pairs: tuple[int, int]) -> Links:
+def rows(*pairs: tuple[int, int]) -> UnitLinks:
     """Links between units, that cost nothing."""
     source, target = np.array(pairs, dtype=np.int64).T
-    return Links(("s",) * len(pairs), source, target, np.zeros((len(pairs), 0)), np.zeros((len(pairs), 0)))
+    return UnitLinks(("s",) * len(pairs), source, target, np.zeros((len(pairs), 0)), np.zeros((len(pairs), 0)))
 
 
 def test_units_are_dealt_out_in_turn_over_the_nodes_they_may_be_on() -> None:
@@ -49,15 +49,15 @@ def test_units_are_dealt_out_in_turn_over_the_nodes_they_may_be_on() -> None:
         pytest.param(loads(3, 2, 1, pinned=np.array([1, 1, -1])), [1, 1, 0], id="pins come first"),
     ],
 )
-def test_largest_load_first(problem: Problem, expected: list[int]) -> None:
+def test_largest_load_first(problem: PlacementProblem, expected: list[int]) -> None:
     assert place_largest_first(problem, default_rng(0)).tolist() == expected
 
 
 def test_max_rate_balances_peaks_not_means() -> None:
     series = np.array([[4.0, 0.0], [2.5, 2.5], [0.0, 1.0], [2.0, 0.0]])  # peaks 4, 2.5, 1, 2; means 2, 2.5, 0.5, 1
-    problem = Problem(units=tuple("abcd"), capacity=np.ones(2), series=series)
+    problem = PlacementProblem(units=tuple("abcd"), capacity=np.ones(2), series=series)
     assert place_by_rate(problem, default_rng(0)).tolist() == [0, 1, 0, 1]
-    bounded = Problem(
+    bounded = PlacementProblem(
         units=("a", "b", "c"), capacity=np.ones(2), coefficients=np.eye(3), upper=np.array([1.0, 9.0, 2.0])
     )
     assert place_by_rate(bounded, default_rng(0)).tolist() == [1, 0, 1]

@@ -1,4 +1,4 @@
-"""Policies made of others."""
+"""Policies made of other policies."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from numpy.random import default_rng
 from drover.placement.combine import place_combined, place_in_domains, restrict
 from drover.placement.correlation.place import place_correlated
 from drover.placement.faults import faults
-from drover.placement.instances import chain_problem
 from drover.placement.resilient.place import place_resilient
 from drover.placement.score import feasible, score
+from drover_lab.placement.instances import chain_problem
 
 
 def test_sticky_units_are_placed_as_if_they_were_all() -> None:

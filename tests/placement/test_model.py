@@ -1,4 +1,4 @@
-"""Problems made of networks."""
+"""Placement problems built from networks."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from hypothesis import given, settings
 from numpy.random import default_rng
 
 from drover.errors import ProblemError
-from drover.load.profile import settle
-from drover.network.generate import ChainParameters, chains
+from drover.load.profile import make_profile
 from drover.network.model import Network
 from drover.placement.faults import faults
 from drover.placement.model import problem_of
 from drover.placement.plan import Plan, units_of
 from drover.placement.policy import propose
 from drover.placement.score import score
+from drover_lab.generate import ChainParameters, chains
 from tests.strategies import networks
 
 CHAINS = chains(default_rng(1), ChainParameters(chains=2, length=2, selectivity=(0.5, 0.5)))
 
 
 def test_coefficients_are_costs_times_selectivities() -> None:
-    problem = problem_of(settle(CHAINS), np.ones(2), series={"s0": [1000.0, 3000.0]}, pins={"s1-0": 1})
+    problem = problem_of(make_profile(CHAINS), np.ones(2), series={"s0": [1000.0, 3000.0]}, pins={"s1-0": 1})
     assert problem.units == ("s0-0", "s0-1", "s1-0", "s1-1")
     assert problem.coefficients == pytest.approx(1e-3 * np.array([[1, 0], [0.5, 0], [0, 1], [0, 0.5]]))
     assert problem.series == pytest.approx(np.array([[1, 3], [0.5, 1.5], [1, 1], [0.5, 0.5]]))
@@ -34,19 +34,19 @@ def test_coefficients_are_costs_times_selectivities() -> None:
 
 def test_the_current_plan_counts() -> None:
     plan = Plan(3, 3, {"s0-0": 2, "s0-1": 1, "s1-0": 0, "gone": 0})
-    assert problem_of(settle(CHAINS), np.ones(2), current=plan).current.tolist() == [-1, 1, 0, -1]
+    assert problem_of(make_profile(CHAINS), np.ones(2), current=plan).current.tolist() == [-1, 1, 0, -1]
 
 
 def test_an_unknown_pin_is_named() -> None:
-    with pytest.raises(ProblemError, match=r"pins has 's0-9'.*Did you mean"):
-        problem_of(settle(CHAINS), np.ones(2), pins={"s0-9": 0})
+    with pytest.raises(ProblemError, match=r"pins names 's0-9'.*Did you mean"):
+        problem_of(make_profile(CHAINS), np.ones(2), pins={"s0-9": 0})
 
 
 @given(network=networks())
 @settings(max_examples=int(os.environ.get("DROVER_POLICY_EXAMPLES", "40")))
 def test_any_network_can_be_placed(network: Network) -> None:
     series = {network.sources[0].name: [900.0, 1000.0, 1100.0]}
-    problem = problem_of(settle(network), np.ones(3), series=series)
+    problem = problem_of(make_profile(network), np.ones(3), series=series)
     assert problem.units == units_of(network)
     for name in ("resilient", "correlation", "combined", "clustered", "steady", "searched"):
         places = propose(problem, name, default_rng(0))

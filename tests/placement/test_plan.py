@@ -1,4 +1,4 @@
-"""Plans: sound when made, never edited."""
+"""Plans: valid when made, and never changed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import drover
 from drover.errors import DroverError
 from drover.network.model import Network
-from drover.placement.plan import Plan, by_hash, round_robin, units_of
+from drover.placement.plan import Move, Plan, apply, by_hash, moves, round_robin, units_of
 
 
 def network() -> Network:
@@ -64,3 +64,13 @@ def test_what_is_not_there_is_refused_by_name() -> None:
         plan.scale(0)
     with pytest.raises(DroverError, match="at least one node"):
         Plan(1, 0, {})
+
+
+def test_moves_lead_from_plan_to_plan() -> None:
+    before, after = Plan(4, 3, {"a": 0, "b": 1}), Plan(9, 3, {"a": 2, "b": 1, "c": 0})
+    found = moves(before, after, {"a": 10.0, "c": 7.0})
+    assert found == (Move("a", 0, 2, 10.0), Move("c", None, 0, 0.0))
+    assert apply(before, found) == Plan(5, 3, after.node_of)
+    assert str(found[0]) == "a: node 0 -> node 2"
+    with pytest.raises(Exception, match="Compute the moves again"):
+        apply(after, found)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from drover.network.files.fields import Field
+from drover.network.files.field import Field
 from drover.runs.fields import SECTIONS, SETTINGS, SINK, SOURCE, reference
 from drover.runs.model import Input, Output, Run
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "runs.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "run-file.md"
 
 
 @pytest.mark.parametrize(("cls", "fields"), [(Input, SOURCE), (Output, SINK), (Run, SETTINGS)])
@@ -24,7 +24,7 @@ def test_every_attribute_has_a_field_and_every_default_agrees(cls: type, fields:
 
 
 def test_the_reference_is_up_to_date() -> None:
-    """Run with DROVER_UPDATE=1 to write docs/runs.md again."""
+    """Run with DROVER_UPDATE=1 to write docs/reference/run-file.md again."""
     if os.environ.get("DROVER_UPDATE"):
         DOCUMENT.write_text(reference(), encoding="utf-8")
     assert DOCUMENT.read_text(encoding="utf-8") == reference()

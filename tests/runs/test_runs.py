@@ -8,9 +8,9 @@ import pytest
 from drover import runs
 from drover.cli import main
 from drover.control.settings import control_of
-from drover.control.tenants import Limits
+from drover.control.tenants import QueryLimits
 from drover.errors import FileError
-from drover.network.files import dumps, load
+from drover.network.files.network_file import dumps, load
 from drover.network.operators import Named
 from drover.network.schema import Column
 from drover.network.types import BIGINT
@@ -93,7 +93,7 @@ def test_queries_have_sinks_and_tenants_limits(tmp_path: Path) -> None:
     run = runs.load(write(tmp_path, f"{SOUND}{more}refine: 0.05\n"))
     assert run.refine == 0.05
     assert run.queries == (Output("parquet", str(tmp_path / "answers")),)
-    assert run.limits == {"acme": Limits(queries=10, busy=0.5), "*": Limits(state=1000)}
+    assert run.limits == {"acme": QueryLimits(queries=10, busy=0.5), "*": QueryLimits(state=1000)}
     assert LIMITS.write(run.limits) == {"acme": {"queries": "10", "busy": "0.5"}, "*": {"state": "1000"}}
 
 
@@ -120,16 +120,20 @@ def test_a_tree_of_nodes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
-        pytest.param("parent: city, cpu: 0.5, sources: calls", "parent: ctiy, cpu: 0.5, sources: calls",
-                     "line 9: cluster.tree.west.parent is 'ctiy', .*Did you mean city", id="parent"),
+        pytest.param(
+            "parent: city, cpu: 0.5, sources: calls",
+            "parent: ctiy, cpu: 0.5, sources: calls",
+            "line 9: cluster.tree.west.parent is 'ctiy', .*Did you mean city",
+            id="parent",
+        ),
         pytest.param("cpu: 1}", "cpus: 1}", "line 8: cluster.tree.city.cpus is unknown, .*mean cpu", id="field"),
         pytest.param("[bills]", "[bils]", "line 10: cluster.tree.east.sources is 'bils', .*mean bills", id="source"),
         pytest.param("sources: calls", "sources: []", "line 7: cluster.tree is without the source calls", id="nowhere"),
-        pytest.param("upper: 0.7", "upper: 0.3", "line 11: cluster.marks is not sound, but lower", id="marks"),
+        pytest.param("upper: 0.7", "upper: 0.3", "line 11: cluster.marks is inconsistent, but lower", id="marks"),
         pytest.param("{long: city}", "{long: east}", "line 12: cluster.at.long is east, .*Name west or", id="too low"),
         pytest.param("  at:", "  att:", "line 12: cluster.att is unknown, .*Did you mean at", id="section"),
     ],
-)  # fmt: skip
+)
 def test_a_fault_in_a_tree(tmp_path: Path, old: str, new: str, fault: str) -> None:
     assert old in TREE
     with pytest.raises(FileError, match=f"(?s)fault.*{fault}"):
@@ -140,10 +144,10 @@ def test_a_fault_in_a_tree(tmp_path: Path, old: str, new: str, fault: str) -> No
     ("added", "fault"),
     [
         pytest.param("nodes: 7", "nodes is 7, but the tree of the cluster has 3", id="another number of nodes"),
-        pytest.param("plan: hash", "plan is hash, but units of a tree begin as low", id="a plan"),
+        pytest.param("plan: hash", "plan is hash, but on a tree, units start as low", id="a plan"),
         pytest.param("queries: console", "queries is given, but submitted queries", id="queries"),
         pytest.param(
-            "control: {mode: auto, payback: 3}", "control.payback is given, but nodes of a tree", id="control"
+            "control: {mode: auto, payback: 3}", "control.payback is given, but the nodes of a tree", id="control"
         ),
     ],
 )
@@ -191,27 +195,39 @@ def shares(more: str, whom: str = "bills", carrier: str = "") -> str:
         pytest.param("network: net.yaml\n", "", "network is missing, but a run file needs it", id="no network"),
         pytest.param("net.yaml", "nte.yaml", "line 2: network is 'nte.yaml', but it is unreadable", id="wrong network"),
         pytest.param("network:", "netwrok:", "line 2: netwrok is unknown, .*Did you mean network", id="misspelt"),
-        pytest.param(BILLS, "", "sources.bills is missing, but every source of the network is read", id="forgotten"),
+        pytest.param(
+            BILLS, "", "sources.bills is missing, but every source of the network needs an entry", id="forgotten"
+        ),
         pytest.param("  bills:", "  bils:", "line 5: sources.bils is unknown, .*Did you mean bills", id="stranger"),
         pytest.param("replay: csv", "replay: cvs", "line 4: sources.calls.replay is 'cvs', .*mean csv", id="replayed"),
         pytest.param("read: json", "read: jsn", "line 5: sources.bills.read is 'jsn', .*mean json", id="format"),
         pytest.param("replay: csv, ", "", "sources.calls.read is missing, but a source is either", id="no verb"),
         pytest.param("replay: csv", "replay: csv, read: csv", "calls.read is given beside replay", id="two verbs"),
-        pytest.param(", path: bills", "", "sources.bills.path is missing, but format json is in files", id="no path"),
+        pytest.param(
+            ", path: bills", "", "sources.bills.path is missing, but format json is read from files", id="no path"
+        ),
         pytest.param("read: json", "read: rate", "bills.path is 'bills', but format rate has no", id="no place"),
-        pytest.param("bills}", "bills, by: k}", "bills.value is missing, but sources .* told apart", id="no value"),
-        pytest.param("bills}", "bills, value: v}", "bills.by is missing, but sources .* told apart", id="no by"),
-        pytest.param(CALLS, shares("value: v"), "no such source carries several.*Add by and value", id="not shared"),
-        pytest.param(CALLS, shares("value: v", "bils"), "calls.shares is 'bils', but no such", id="shares whom"),
+        pytest.param("bills}", "bills, by: k}", "bills.value is missing, but sources .* distinguished", id="no value"),
+        pytest.param("bills}", "bills, value: v}", "bills.by is missing, but sources .* distinguished", id="no by"),
+        pytest.param(CALLS, shares("value: v"), "no such source with `by`.*Add by and value", id="not shared"),
+        pytest.param(
+            CALLS, shares("value: v", "bils"), "calls.shares is 'bils', but there is no such", id="shares whom"
+        ),
         pytest.param(BOTH, shares("{}", carrier="b"), "calls.value is missing, but a source that", id="shares as what"),
-        pytest.param(BOTH, shares("value: v, path: x", carrier="b"), "path is given, but bills says", id="two ways"),
-        pytest.param(BOTH, shares("value: b", carrier="b"), "bills.value is 'b', but calls has it", id="one for two"),
+        pytest.param(
+            BOTH, shares("value: v, path: x", carrier="b"), "path is given, but the entry of bills", id="two ways"
+        ),
+        pytest.param(
+            BOTH, shares("value: b", carrier="b"), "bills.value is 'b', but calls has the same", id="one for two"
+        ),
         pytest.param(
             "json, path: bills", "kafka, columns: {a: int}", "bills.columns is given, but format kafka has", id="kafka"
         ),
-        pytest.param("bills}", "bills, speed: 2}", "sources.bills.speed is 2.0, but only a replay has it", id="speed"),
-        pytest.param("calls.csv}", "calls.csv, speed: 0}", "calls.speed is 0.0, but it is above", id="no speed"),
-        pytest.param("calls.csv}", "calls.csv, batches: 0}", "batches is 0, but there is at least one", id="no batch"),
+        pytest.param(
+            "bills}", "bills, speed: 2}", "sources.bills.speed is 2.0, but it is a field of replays only", id="speed"
+        ),
+        pytest.param("calls.csv}", "calls.csv, speed: 0}", "calls.speed is 0.0, but it must be above", id="no speed"),
+        pytest.param("calls.csv}", "calls.csv, batches: 0}", "batches is 0, but it must be at least 1", id="no batch"),
         pytest.param("calls.csv}", "calls.csv, time: tss}", "calls.time is 'tss', .*Did you mean ts", id="time"),
         pytest.param("read: json", "replay: json", "bills.time is missing, but a replay needs", id="no order"),
         pytest.param(
@@ -222,7 +238,7 @@ def shares(more: str, whom: str = "bills", carrier: str = "") -> str:
         pytest.param("bills}", "bills, columns: {number: int, cents: int}}", "columns.number is int, but", id="type"),
         pytest.param("calls.csv}", "calls.csv, sped: 1}", "sources.calls.sped is unknown, .*mean speed", id="field"),
     ],
-)  # fmt: skip
+)
 def test_a_fault_in_what_is_read(tmp_path: Path, old: str, new: str, fault: str) -> None:
     assert old in SOUND
     with pytest.raises(FileError, match=f"(?s)1 fault.*{fault}"):
@@ -234,20 +250,20 @@ def test_a_fault_in_what_is_read(tmp_path: Path, old: str, new: str, fault: str)
     [
         pytest.param("sinks: {lnog: console}", "sinks.lnog is unknown, .*Did you mean long", id="no such output"),
         pytest.param("sinks: {long: parkay}", "sinks.long.write is 'parkay', but it must be a kind of", id="kind"),
-        pytest.param("sinks: {long: parquet}", "sinks.long.path is missing, but format parquet is in", id="no path"),
+        pytest.param("sinks: {long: parquet}", "sinks.long.path is missing, but format parquet is", id="no path"),
         pytest.param("sinks: {long: [console, json]}", "sinks.long.1.path is missing", id="second of two"),
         pytest.param("sinks: {long: {write: console, path: x}}", "path is 'x', but console has no path", id="console"),
         pytest.param("sinks: {long: {path: x}}", "sinks.long.write is missing, but a sink needs it", id="no kind"),
         pytest.param(
             "sinks: {long: {write: csv, path: x}, bills: {write: csv, path: x/}}",
-            "sinks.bills.path is 'x/', but sinks.long writes there too",
+            "sinks.bills.path is 'x/', but sinks.long writes to the same folder",
             id="one folder for two",
         ),
-        pytest.param("queries: csv", "queries.path is missing, but format csv is in", id="queries without a folder"),
+        pytest.param("queries: csv", "queries.path is missing, but format csv is", id="queries without a folder"),
         pytest.param("limits: 3", "limits is '3', but it must be a mapping of tenants", id="no limits"),
         pytest.param("limits: {a: {querys: 3}}", "limits.a.querys is unknown, .*Did you mean queries", id="limit"),
         pytest.param("refine: 2", "refine is 2.0, but it must be at least 0 and at most 1", id="refine too much"),
-        pytest.param("nodes: 0", "nodes is 0, but there is at least one node", id="no nodes"),
+        pytest.param("nodes: 0", "nodes is 0, but a run has at least one node", id="no nodes"),
         pytest.param("nodes: many", "nodes is 'many', but it must be a whole number", id="nodes in words"),
         pytest.param("plan: hahs", "plan is 'hahs', .*Did you mean hash", id="plan"),
         pytest.param("trigger: 1 sekund", "trigger is '1 sekund', but 'sekund' is not a unit", id="trigger"),
@@ -267,13 +283,13 @@ def test_a_fault_in_the_rest(tmp_path: Path, added: str, fault: str) -> None:
         runs.load(write(tmp_path, SOUND + added))
 
 
-def test_a_faulty_network_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_faulty_network_is_reported_on_one_line(tmp_path: Path) -> None:
     path = write(tmp_path, SOUND, NETWORK.replace("seconds >", "sceonds >"))
-    with pytest.raises(FileError, match=r"it must be a sound network file \(1 fault\). See drover check net.yaml"):
+    with pytest.raises(FileError, match=r"it must be a valid network file \(1 fault\). See drover check net.yaml"):
         runs.load(path)
 
 
-def test_every_fault_is_told_at_once(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_fault_is_reported_at_once(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Run with DROVER_UPDATE=1 to write the golden files again."""
     monkeypatch.chdir(GOLDEN)
     assert main(["check", "faults.run.yaml"]) == 1

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from numpy.random import Generator, default_rng
 
 from drover.load.arrays import Floats, Ints
-from drover.load.profile import Origin, Profile, settle
+from drover.load.profile import Origin, Profile, make_profile
 from drover.load.statistics import Behaviour, Statistics
 from drover.network.build import Builder, Stream
 from drover.network.model import Network
-from drover.sim.cluster import Cluster
+from drover.sim.cluster import SimulatedCluster
 from drover.sim.model import Model, model_of
 
 COLUMNS = {"ts": "timestamp", "k": "int"}
@@ -26,7 +26,7 @@ def chain(*costs: float, selectivity: float = 1.0) -> Model:
     for step, cost in enumerate(costs):
         stream = stream.synthetic(f"o{step}", cost=cost, selectivity=selectivity)
     stream.output()
-    return model_of(settle(builder.build()))
+    return model_of(make_profile(builder.build()))
 
 
 def joined(rate: float = 20.0, cost: float = 1e-4, share: float = 0.1, within: str = "1 s") -> Model:
@@ -35,7 +35,7 @@ def joined(rate: float = 20.0, cost: float = 1e-4, share: float = 0.1, within: s
     left, right = (builder.source(name, COLUMNS, time="ts") for name in ("a", "b"))
     left.join("j", right, within=within, where="left.k <> right.k", select={"k": "left.k"}).output()
     said = Statistics({"a": rate, "b": rate}, {"j": Behaviour(cost, {"j": share})})
-    return model_of(settle(builder.build(), [(Origin.GIVEN, said)]))
+    return model_of(make_profile(builder.build(), [(Origin.GIVEN, said)]))
 
 
 def drawn_network(rng: Generator, sources: int, size: int) -> Network:
@@ -75,7 +75,9 @@ def drawn_profile(rng: Generator, network: Network) -> Profile:
     for operator in network.operators:
         shares = {stream: float(rng.choice([0.0, 0.5, 1.0, rng.uniform(0, 1.5)])) for stream in operator.outputs}
         said[operator.name] = Behaviour(float(rng.choice([0.0, 0.125, rng.uniform(0, 0.2)])), shares)
-    return settle(network, [(Origin.GIVEN, Statistics(dict.fromkeys((s.name for s in network.sources), 2.0), said))])
+    return make_profile(
+        network, [(Origin.GIVEN, Statistics(dict.fromkeys((s.name for s in network.sources), 2.0), said))]
+    )
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class Case:
     """A small world with everything in it."""
 
     model: Model
-    cluster: Cluster
+    cluster: SimulatedCluster
     places: Ints  # (m,) of operators
     arrivals: tuple[Floats, ...]
     schedule: str
@@ -102,7 +104,7 @@ def cases(draw: st.DrawFn) -> Case:
     places = rng.integers(0, n, len(model.units))[model.unit_of]
     network_kind = draw(st.sampled_from(["free", "slow", "narrow"]))
     capacity = rng.choice([0.5, 1.0, 2.0], n)
-    cluster = Cluster(
+    cluster = SimulatedCluster(
         capacity,
         delay=0.0 if network_kind == "free" else 0.25,
         bandwidth=rng.uniform(5, 100, (n, n)) if network_kind == "narrow" else np.inf,

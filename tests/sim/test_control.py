@@ -13,20 +13,20 @@ from numpy.random import Generator, default_rng
 
 from drover.errors import ProblemError
 from drover.load.arrays import Ints
-from drover.load.profile import Origin, settle
+from drover.load.profile import Origin, make_profile
 from drover.load.series import given_series
-from drover.network.generate import ChainParameters, chains
-from drover.placement.instances import chain_problem
 from drover.placement.model import unit_names
-from drover.placement.problem import Problem
-from drover.sim.cluster import Add, Cluster, Drain, Happening, Kill, Migration
-from drover.sim.control import Control, decider, problem_at
+from drover.placement.problem import PlacementProblem
+from drover.sim.cluster import Add, Drain, Kill, Migration, NodeEvent, SimulatedCluster
+from drover.sim.control import SimulatedControl, decider, problem_at
 from drover.sim.engine import Engine
-from drover.sim.meter import Ledger, open_ledger, statistics_of
+from drover.sim.meter import SimulatedPeriods, empty_history, statistics_of
 from drover.sim.model import Model, model_of
-from drover.sim.outcome import Outcome
+from drover.sim.outcome import SimulationResult
 from drover.sim.run import simulate
 from drover.sim.workload import Poisson, periodic
+from drover_lab.generate import ChainParameters, chains
+from drover_lab.placement.instances import chain_problem
 from tests.sim.cases import Case, cases, chain, joined
 
 NODES = 5
@@ -34,30 +34,30 @@ FREE = Migration(fixed=0.0)
 
 
 def default_model(seed: int = 0) -> Model:
-    return model_of(settle(chains(default_rng(seed), ChainParameters(chains=NODES))))
+    return model_of(make_profile(chains(default_rng(seed), ChainParameters(chains=NODES))))
 
 
 def whole() -> Ints:
     return np.repeat(np.arange(NODES), 10)
 
 
-def watched(model: Model, rates: list[float], nodes: int = 1, seconds: int = 20) -> Ledger:
+def watched(model: Model, rates: list[float], nodes: int = 1, seconds: int = 20) -> SimulatedPeriods:
     """The ledger after a run with these rates."""
-    engine = Engine(model, Cluster(nodes), np.arange(model.m) % nodes)
+    engine = Engine(model, SimulatedCluster(nodes), np.arange(model.m) % nodes)
     rng = default_rng(0)
     times = [np.sort(rng.uniform(0, seconds, rng.poisson(rate * seconds))) for rate in rates]
     engine.feed(times)
-    ledger = open_ledger(model, 10)
+    history = empty_history(model, 10)
     for number in range(seconds):
         engine.advance(number + 1.0)
-        ledger = ledger.push(1.0, engine.close_books(number + 1.0))
-    return ledger
+        history = history.push(1.0, engine.take_counts(number + 1.0))
+    return history
 
 
-def problem(ledger: Ledger, nodes: int = 2) -> Problem:
-    units = len(ledger.model.units)
+def problem(history: SimulatedPeriods, nodes: int = 2) -> PlacementProblem:
+    units = len(history.model.units)
     none = np.full(units, -1)
-    return problem_at(ledger, np.ones(nodes), none, none, np.zeros(units), np.ones(nodes, dtype=np.bool_))
+    return problem_at(history, np.ones(nodes), none, none, np.zeros(units), np.ones(nodes, dtype=np.bool_))
 
 
 def test_measured_load_is_what_the_network_costs() -> None:
@@ -86,22 +86,24 @@ def test_a_join_that_runs_has_the_load_of_the_profile() -> None:
 @given(case=cases())
 def test_a_profile_says_the_same_of_itself_when_settled_again(case: Case) -> None:
     profile = case.model.profile
-    again = settle(profile.network, [(Origin.GIVEN, statistics_of(profile))])
+    again = make_profile(profile.network, [(Origin.GIVEN, statistics_of(profile))])
     names = unit_names(profile.network)
     rates = {name: [1.0, 3.0] for name in profile.rates}
     assert given_series(again, rates, names).values == pytest.approx(given_series(profile, rates, names).values)
 
 
-def run(control: Control | None, *happenings: Happening, load: float = 0.7, migration: Migration = FREE) -> Outcome:
+def run(
+    control: SimulatedControl | None, *node_events: NodeEvent, load: float = 0.7, migration: Migration = FREE
+) -> SimulationResult:
     """Five chains of ten, whole on their nodes at the start, for a minute."""
     rates = chain_problem(0, nodes=NODES, load=load).rates
-    cluster = Cluster(NODES, migration=migration, happenings=happenings)
+    cluster = SimulatedCluster(NODES, migration=migration, node_events=node_events)
     work = periodic(rates, default_rng(0))
     return simulate(default_model(), work, cluster, whole(), control, seconds=60, warmup=20, seed=1)
 
 
 def test_a_plan_made_after_the_warm_up_is_better_than_the_first() -> None:
-    before, after = run(None), run(Control(first="steady"))
+    before, after = run(None), run(SimulatedControl(first="steady"))
     assert before.moves.is_empty()
     assert set(after.moves["time"]) == {20.0}
     assert after.summary["latency_ratio"] < 0.2 * before.summary["latency_ratio"]
@@ -109,7 +111,7 @@ def test_a_plan_made_after_the_warm_up_is_better_than_the_first() -> None:
 
 
 def test_pairs_of_nodes_balance_round_by_round() -> None:
-    outcome = run(Control(policy="cor-se-imp"), migration=Migration())
+    outcome = run(SimulatedControl(policy="cor-se-imp"), migration=Migration())
     assert outcome.moves["time"].n_unique() > 1
     assert outcome.summary["moved_load"] == pytest.approx(outcome.moves["load"].sum())
     assert outcome.summary["latency_ratio"] < run(None).summary["latency_ratio"]
@@ -118,22 +120,30 @@ def test_pairs_of_nodes_balance_round_by_round() -> None:
 def test_nobody_decides_before_the_first_sample() -> None:
     work, places = [Poisson(50.0)], np.zeros(2, dtype=np.int64)
     model = chain(0.01, 0.01)
-    outcome = simulate(model, work, Cluster(2), places, Control(policy="llf-bal"), seconds=5)
+    outcome = simulate(model, work, SimulatedCluster(2), places, SimulatedControl(policy="llf-bal"), seconds=5)
     assert outcome.moves["time"].to_list() == [1.0]
-    early = Cluster(2, happenings=(Kill(0.5, 0),))
-    assert simulate(model, work, early, places, Control(policy="llf-bal"), seconds=5).places == (1, 1)
+    early = SimulatedCluster(2, node_events=(Kill(0.5, 0),))
+    assert simulate(model, work, early, places, SimulatedControl(policy="llf-bal"), seconds=5).places == (1, 1)
 
 
 def test_a_move_suspends_for_as_long_as_it_says() -> None:
     migration = Migration(fixed=0.25, per_operator=0.5, per_byte=0.001)
     model = model_of(chain(0.01).profile, state={"o0": 1000.0})
 
-    def away(problem: Problem, _: Generator) -> Ints:
+    def away(problem: PlacementProblem, _: Generator) -> Ints:
         assert problem.state.tolist() == [1000.0]
         return np.array([1], dtype=np.int64)
 
     work, places = [Poisson(5.0)], np.zeros(1, dtype=np.int64)
-    outcome = simulate(model, work, Cluster(2, migration=migration), places, Control(first=away), seconds=20, warmup=10)
+    outcome = simulate(
+        model,
+        work,
+        SimulatedCluster(2, migration=migration),
+        places,
+        SimulatedControl(first=away),
+        seconds=20,
+        warmup=10,
+    )
     (suspended,) = outcome.moves["suspended"].to_list()
     assert 1.75 <= suspended <= 1.75 + 0.01  # and the rest of a service that had begun
     assert outcome.summary["latency_max"] == pytest.approx(1.75, abs=0.5)
@@ -143,18 +153,20 @@ def test_a_move_suspends_for_as_long_as_it_says() -> None:
 def test_decisions_are_made_every_period_from_a_samples_window() -> None:
     seen: list[tuple[int, int]] = []
 
-    def look(problem: Problem, _: Generator) -> Ints:
+    def look(problem: PlacementProblem, _: Generator) -> Ints:
         seen.append((problem.series.shape[1], problem.n))
         return problem.current
 
-    control = Control(policy=look, period=2.0, window=8, sample=0.5, begin=1.0)
-    simulate(chain(0.01), [Poisson(5.0)], Cluster(2), np.zeros(1, dtype=np.int64), control, seconds=10, warmup=4)
+    control = SimulatedControl(policy=look, period=2.0, window=8, sample=0.5, begin=1.0)
+    simulate(
+        chain(0.01), [Poisson(5.0)], SimulatedCluster(2), np.zeros(1, dtype=np.int64), control, seconds=10, warmup=4
+    )
     assert seen == [(2, 2), (6, 2), (8, 2), (8, 2), (8, 2)]
 
 
 @pytest.mark.parametrize("policy", ["cor-bal", "correlation", None])
 def test_units_of_a_lost_node_go_on_elsewhere_and_tuples_are_lost(policy: str | None) -> None:
-    control = None if policy is None else Control(policy=policy)
+    control = None if policy is None else SimulatedControl(policy=policy)
     outcome = run(control, Kill(30.0, 2), load=0.9)
     assert 2 not in outcome.places
     assert outcome.summary["tuples_lost"] > 0
@@ -181,23 +193,23 @@ def test_a_drained_node_is_empty_and_nothing_is_lost() -> None:
 
 
 def test_a_node_that_comes_is_used() -> None:
-    outcome = run(Control(policy="correlation", period=10.0), Add(30.0, 2.0), load=0.9)
+    outcome = run(SimulatedControl(policy="correlation", period=10.0), Add(30.0, 2.0), load=0.9)
     worked = outcome.nodes.filter(node=NODES)["utilisation"].to_list()
     assert set(worked[:30]) == {0.0}
     assert worked[-1] > 0.2
 
 
 @pytest.mark.parametrize(
-    ("happenings", "words"),
+    ("node_events", "words"),
     [
         pytest.param((Kill(1.0, 2), Kill(2.0, 2)), "is not there at that time", id="killed twice"),
         pytest.param((Add(9.0), Drain(2.0, NODES)), "is not there at that time", id="not there yet"),
         pytest.param(tuple(Kill(1.0, i) for i in range(NODES)), "is the last one", id="all of them"),
     ],
 )
-def test_a_node_that_cannot_go_is_refused(happenings: tuple[Happening, ...], words: str) -> None:
+def test_a_node_that_cannot_go_is_refused(node_events: tuple[NodeEvent, ...], words: str) -> None:
     with pytest.raises(ProblemError, match=words):
-        run(None, *happenings)
+        run(None, *node_events)
 
 
 def test_a_policy_by_name_moves_no_more_than_its_rounds() -> None:
@@ -206,16 +218,16 @@ def test_a_policy_by_name_moves_no_more_than_its_rounds() -> None:
     step = decider("cor-bal", rounds=1)(replace(problem, current=start), default_rng(0))
     assert 0 < (step != start).sum() < 50
     with pytest.raises(ProblemError, match="no policy of that name"):
-        Control(policy="cor-ball")
+        SimulatedControl(policy="cor-ball")
 
 
 def test_the_same_seed_gives_the_same_run_in_another_process() -> None:
-    code = "from tests.sim.test_control import run, Control; print(run(Control(policy='rand-bal')).summary)"
+    code = "from tests.sim import test_control as t; print(t.run(t.SimulatedControl(policy='rand-bal')).summary)"
     found = [
         subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment(n))
         for n in ("1", "2")
     ]
-    here = str(run(Control(policy="rand-bal")).summary)
+    here = str(run(SimulatedControl(policy="rand-bal")).summary)
     assert [each.stdout.strip() for each in found] == [here, here]
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from drover.load.arrays import Floats
-from drover.sim.cluster import Cluster, Kill
-from drover.sim.fluid.engine import Fluid
+from drover.sim.cluster import Kill, SimulatedCluster
+from drover.sim.fluid import Fluid
 from drover.sim.run import Mode, simulate
 from drover.sim.workload import Constant, OnOff, Poisson
 from tests.sim.cases import Case, cases, chain, joined
@@ -112,15 +112,15 @@ def test_the_fluid_core_equals_its_twin(case: Case) -> None:
     for t in range(40):
         twin.step(amounts[:, t])
     assert fluid.flow.queue == pytest.approx(twin.queue, rel=1e-6, abs=1e-9)
-    assert fluid.books.given == pytest.approx(twin.given, rel=1e-6, abs=1e-9)
-    assert fluid.books.latency == pytest.approx(twin.latency, rel=1e-6, abs=1e-9)
+    assert fluid.counts.given == pytest.approx(twin.given, rel=1e-6, abs=1e-9)
+    assert fluid.counts.latency == pytest.approx(twin.latency, rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize("load", [0.3, 0.7, 0.95])
 @pytest.mark.parametrize("spread", [0.0, 1.0], ids=["M/D/1", "M/M/1"])
 def test_a_queue_in_balance_is_as_pollaczek_and_khinchine_say(load: float, spread: float) -> None:
     model, one = chain(0.01).with_spread(spread), np.zeros(1, dtype=np.int64)
-    outcome = simulate(model, [Poisson(100 * load)], Cluster(1), one, seconds=100, warmup=60, mode="fluid")
+    outcome = simulate(model, [Poisson(100 * load)], SimulatedCluster(1), one, seconds=100, warmup=60, mode="fluid")
     expected = 0.01 + load * 0.01 * (1 + spread**2) / (2 * (1 - load))
     assert outcome.summary["latency_mean"] == pytest.approx(expected, rel=1e-3)
     assert outcome.summary["utilisation_mean"] == pytest.approx(load, rel=1e-6)
@@ -129,18 +129,18 @@ def test_a_queue_in_balance_is_as_pollaczek_and_khinchine_say(load: float, sprea
 
 def test_an_overloaded_queue_grows_by_what_is_too_much() -> None:
     one = np.zeros(1, dtype=np.int64)
-    outcome = simulate(chain(0.0125), [Constant(100.0)], Cluster(1), one, seconds=100, mode="fluid")
+    outcome = simulate(chain(0.0125), [Constant(100.0)], SimulatedCluster(1), one, seconds=100, mode="fluid")
     assert outcome.summary["queued"] == pytest.approx(100 * (100 - 80), rel=0.01)
 
 
 def test_no_tuple_appears_or_vanishes() -> None:
     model = chain(0.01, 0.02, 0.03, selectivity=0.75)
-    fluid = Fluid(model, Cluster(2), np.array([0, 1, 0]))
+    fluid = Fluid(model, SimulatedCluster(2), np.array([0, 1, 0]))
     fluid.feed([np.full(1000, 0.7)])
     fluid.advance(10.0)
-    books, flow = fluid.books, fluid.flow
-    assert books.arrived.sum() + books.given[1:3].sum() == pytest.approx(
-        books.taken.sum() + flow.queue.sum() + flow.coming.sum()
+    counts, flow = fluid.counts, fluid.flow
+    assert counts.arrived.sum() + counts.given[1:3].sum() == pytest.approx(
+        counts.taken.sum() + flow.queue.sum() + flow.coming.sum()
     )
 
 
@@ -151,7 +151,15 @@ def test_events_and_fluid_agree_where_both_run() -> None:
     modes: tuple[Mode, ...] = ("event", "fluid")
     for mode in modes:
         runs = [
-            simulate(model, [OnOff(75.0)], Cluster(2, delay=0.1), np.array([0, 1]), seconds=200, seed=seed, mode=mode)
+            simulate(
+                model,
+                [OnOff(75.0)],
+                SimulatedCluster(2, delay=0.1),
+                np.array([0, 1]),
+                seconds=200,
+                seed=seed,
+                mode=mode,
+            )
             for seed in range(4)
         ]
         found[mode] = np.mean([[run.summary["latency_mean"], run.summary["tuples_out"]] for run in runs], axis=0)
@@ -161,7 +169,7 @@ def test_events_and_fluid_agree_where_both_run() -> None:
 def test_a_join_and_a_lost_node_flow_too() -> None:
     model = joined(rate=20.0, share=0.1)
     work = [Poisson(20.0), Poisson(20.0)]
-    cluster = Cluster(2, happenings=(Kill(5.0, 0),))
+    cluster = SimulatedCluster(2, node_events=(Kill(5.0, 0),))
     outcome = simulate(model, work, cluster, np.zeros(1, dtype=np.int64), seconds=50, warmup=10, mode="fluid")
     assert outcome.places == (1,)
     assert outcome.summary["tuples_out"] == pytest.approx(0.1 * 40 * 40, rel=0.02)

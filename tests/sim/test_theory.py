@@ -5,22 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from drover.load.profile import settle
+from drover.load.profile import make_profile
 from drover.network.build import Builder
-from drover.sim.cluster import Cluster
+from drover.sim.cluster import SimulatedCluster
 from drover.sim.engine import Engine
 from drover.sim.model import Model, model_of
-from drover.sim.outcome import Outcome
+from drover.sim.outcome import SimulationResult
 from drover.sim.run import Schedule, simulate
 from drover.sim.workload import Constant, Poisson
 from tests.sim.cases import COLUMNS, chain
 
 RUNS = 10
 RATE, COST = 10.0, 0.08  # utilisation 0.8
-ONE = Cluster(1)
+ONE = SimulatedCluster(1)
 
 
-def runs(model: Model, cluster: Cluster = ONE, seconds: float = 21_000) -> list[Outcome]:
+def runs(model: Model, cluster: SimulatedCluster = ONE, seconds: float = 21_000) -> list[SimulationResult]:
     places = np.arange(len(model.units)) % cluster.n
     return [
         simulate(model, [Poisson(RATE)], cluster, places, seconds=seconds, warmup=1000, seed=seed, sample=1000)
@@ -46,7 +46,9 @@ def test_waiting_is_as_pollaczek_and_khinchine_say(spread: float) -> None:
 def test_number_in_system_is_rate_times_latency() -> None:
     model = chain(COST).with_spread(1.0)
     for seed in range(2):
-        run = simulate(model, [Poisson(RATE)], Cluster(1), np.zeros(1, dtype=np.int64), seconds=10_000, seed=seed)
+        run = simulate(
+            model, [Poisson(RATE)], SimulatedCluster(1), np.zeros(1, dtype=np.int64), seconds=10_000, seed=seed
+        )
         seen = run.summary
         rate = seen["tuples_in"] / seen["seconds"]
         assert seen["queued_mean"] == pytest.approx(rate * seen["latency_mean"], rel=0.03)
@@ -55,13 +57,15 @@ def test_number_in_system_is_rate_times_latency() -> None:
 def test_queues_in_a_row_are_as_if_each_were_alone() -> None:
     model = chain(COST, COST / 2).with_spread(1.0)
     expected = COST / (1 - 0.8) + COST / 2 / (1 - 0.4)
-    agree([run.summary["latency_mean"] for run in runs(model, Cluster(2))], expected)
-    agree([run.summary["latency_mean"] for run in runs(model, Cluster(2, delay=0.5))], expected + 0.5)
+    agree([run.summary["latency_mean"] for run in runs(model, SimulatedCluster(2))], expected)
+    agree([run.summary["latency_mean"] for run in runs(model, SimulatedCluster(2, delay=0.5))], expected + 0.5)
 
 
 def test_a_faster_node_is_as_good_as_less_work() -> None:
     one = [run.summary["latency_mean"] for run in runs(chain(COST), seconds=2000)]
-    other = [run.summary["latency_mean"] for run in runs(chain(2 * COST), Cluster(np.array([2.0])), seconds=2000)]
+    other = [
+        run.summary["latency_mean"] for run in runs(chain(2 * COST), SimulatedCluster(np.array([2.0])), seconds=2000)
+    ]
     assert one == pytest.approx(other, rel=1e-9)
 
 
@@ -69,7 +73,7 @@ def two_queries() -> Model:
     builder = Builder("two")
     for name in ("a", "b"):
         builder.source(name, COLUMNS, time="ts").synthetic(f"{name}0", cost=0.04).output()
-    return model_of(settle(builder.build()))
+    return model_of(make_profile(builder.build()))
 
 
 def test_who_is_served_first_changes_nothing_in_the_mean() -> None:
@@ -79,7 +83,9 @@ def test_who_is_served_first_changes_nothing_in_the_mean() -> None:
     for schedule in schedules:
         work = [Poisson(15), Poisson(8)]
         places = np.zeros(2, dtype=np.int64)
-        found.append(simulate(two_queries(), work, Cluster(1), places, seconds=500, schedule=schedule, quantum=3))
+        found.append(
+            simulate(two_queries(), work, SimulatedCluster(1), places, seconds=500, schedule=schedule, quantum=3)
+        )
     fifo, turns = found
     assert fifo.periods["queued"].to_list() == turns.periods["queued"].to_list()
     assert fifo.nodes["utilisation"].to_list() == pytest.approx(turns.nodes["utilisation"].to_list())
@@ -88,7 +94,7 @@ def test_who_is_served_first_changes_nothing_in_the_mean() -> None:
 
 
 def test_an_overloaded_queue_grows_by_what_is_too_much() -> None:
-    run = simulate(chain(0.125), [Constant(10.0)], Cluster(1), np.zeros(1, dtype=np.int64), seconds=1000)
+    run = simulate(chain(0.125), [Constant(10.0)], SimulatedCluster(1), np.zeros(1, dtype=np.int64), seconds=1000)
     assert run.summary["queued"] == pytest.approx(1000 * (10 - 8), abs=2)
     assert run.summary["utilisation_mean"] == pytest.approx(1.0, abs=1e-3)
     assert run.summary["overload_time"] == 1.0
@@ -103,11 +109,13 @@ def test_an_overloaded_queue_grows_by_what_is_too_much() -> None:
 )
 def test_a_trace_by_hand(schedule: str, ends: list[tuple[float, int]]) -> None:
     """Two tuples, at 0 and 0.25, through operators of 1 s and 0.5 s on one node."""
-    engine = Engine(chain(1.0, 0.5), Cluster(1), np.zeros(2, dtype=np.int64), schedule=schedule, quantum=1, log=10)
+    engine = Engine(
+        chain(1.0, 0.5), SimulatedCluster(1), np.zeros(2, dtype=np.int64), schedule=schedule, quantum=1, log=10
+    )
     engine.feed([np.array([0.0, 0.25])])
     engine.advance(10.0)
-    books = engine.world.books
-    assert list(zip(books.log_time[:4].tolist(), books.log_place[:4, 1].tolist(), strict=True)) == ends
-    assert books.latency.tolist() == [3.0 + ends[[port for _, port in ends].index(1)][0] - 0.25]
-    assert books.longest.tolist() == [2.75]
-    assert books.work.tolist() == [3.0]
+    counts = engine.world.counts
+    assert list(zip(counts.log_time[:4].tolist(), counts.log_place[:4, 1].tolist(), strict=True)) == ends
+    assert counts.latency.tolist() == [3.0 + ends[[port for _, port in ends].index(1)][0] - 0.25]
+    assert counts.longest.tolist() == [2.75]
+    assert counts.work.tolist() == [3.0]

@@ -13,7 +13,7 @@ from drover.sim import rates
 from drover.sim.arrivals import begin, path_of, streams_of
 from drover.sim.workload import (
     Constant,
-    Events,
+    EventTrace,
     OnOff,
     Opposite,
     Periodic,
@@ -37,7 +37,7 @@ STREAMS: dict[str, Source] = {
     "on-off": OnOff(5.0),
     "heavy": OnOff(5.0, durations="pareto", low=1.0),
     "rates": Rates(LEVELS, 2.5, scale=2.0),
-    "events": Events(np.array([0.5, 0.25, 11.0]), scale=0.5),
+    "events": EventTrace(np.array([0.5, 0.25, 11.0]), scale=0.5),
     "opposite": Opposite("on-off"),
     "shifted": Shifted("opposite", 4.0),
 }
@@ -137,7 +137,7 @@ def test_offsets_are_even_or_drawn() -> None:
         pytest.param({"a": Poisson(1), "b": Poisson(1), "c": Poisson(1)}, "no such source", id="one too many"),
         pytest.param([Poisson(1), Opposite("b")], "must follow another source", id="itself"),
         pytest.param([Opposite("b"), Opposite("a")], "in a circle", id="a circle"),
-        pytest.param([Events(np.ones(1)), Shifted(0, 1.0)], "has times and no rate", id="follows events"),
+        pytest.param([EventTrace(np.ones(1)), Shifted(0, 1.0)], "a trace of times without a rate", id="follows events"),
         pytest.param([Poisson(1), 7], "must be one of drover.sim.workload", id="no stream"),
         pytest.param([Poisson(1), Poisson(1, "even")], "spacing is 'even'", id="no spacing"),  # type: ignore[arg-type]  # on purpose
     ],
@@ -157,7 +157,7 @@ def test_a_faulty_workload_is_refused_in_words(workload: Workload, words: str) -
         pytest.param(lambda: OnOff(1, shape=1), "shape is 1", id="no mean"),
         pytest.param(lambda: OnOff(1, durations="long"), "durations is 'long'", id="no such durations"),  # type: ignore[arg-type]  # on purpose
         pytest.param(lambda: Rates(np.array([1.0, -1.0]), 1.0), "values of a trace", id="a negative value"),
-        pytest.param(lambda: Events(np.array([-1.0])), "times of a trace", id="before the start"),
+        pytest.param(lambda: EventTrace(np.array([-1.0])), "times of a trace", id="before the start"),
         pytest.param(lambda: Shifted("a", -1.0), "by is -1", id="looking ahead"),
     ],
 )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from drover.load.arrays import Flags, Floats, Ints
-from drover.sim.cluster import Cluster
+from drover.sim.cluster import SimulatedCluster
 from drover.sim.model import Model
 
 MASK = 2**64 - 1
@@ -46,7 +46,9 @@ class Server:
 class Twin:
     """A network that runs on nodes."""
 
-    def __init__(self, model: Model, cluster: Cluster, places: Ints, *, seed: int, schedule: str, quantum: int) -> None:
+    def __init__(
+        self, model: Model, cluster: SimulatedCluster, places: Ints, *, seed: int, schedule: str, quantum: int
+    ) -> None:
         self.model, self.cluster, self.fifo, self.quantum = model, cluster, schedule == "fifo", quantum
         self.nodes = [Server(1 / capacity) for capacity in cluster.capacities]
         self.place, self.awake = [int(node) for node in places], [True] * model.m

@@ -8,7 +8,7 @@ from pathlib import Path
 from drover.spark.run import run
 from drover.spark.session import session
 from drover.spark.sinks import Files
-from tests.spark.queries import meters
+from tests.spark.meters import meters
 from tests.spark.runs import sources_of
 
 

@@ -15,12 +15,12 @@ from pyspark.sql import DataFrame, SparkSession
 import drover
 from drover.flow.state.commits import latest
 from drover.flow.state.storage import open_root
-from drover.network.generate import rows
 from drover.network.model import Network
 from drover.network.types import polars_type, spark_type
 from drover.spark.handle import Handle
 from drover.spark.run import run
 from drover.spark.sinks import Files
+from drover_lab.generate import rows
 from tests import user_functions
 from tests.flow.harness import Batch
 

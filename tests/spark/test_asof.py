@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from pyspark.sql import SparkSession
 
-from drover.control.record import Kind, Record
+from drover.control.record import PeriodOutcome, PeriodRecord
 from drover.network.grid import WHOLE
 from drover.spark.handle import Handle
 from examples import asof
@@ -26,8 +26,8 @@ def tick_batches(spark: SparkSession, count: int) -> list[Batch]:
     return [{name: rows.filter(number=k).drop("number") for name, rows in cut.items()} for k in range(count)]
 
 
-def shapes(records: list[Record]) -> list[str]:
-    done = [record.proposal for record in records if record.kind is Kind.MOVED]
+def shapes(records: list[PeriodRecord]) -> list[str]:
+    done = [record.proposal for record in records if record.kind is PeriodOutcome.MOVED]
     return [str(shape) for proposal in done if proposal is not None for shape in proposal.shapes]
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from numpy.random import default_rng
 from pyspark.sql import SparkSession
 
 import drover
-from drover.control.record import Kind
-from drover.network.generate import rows
+from drover.control.record import PeriodOutcome
 from drover.network.model import Network
 from drover.placement.plan import Plan, units_of
 from drover.spark.handle import Handle
+from drover_lab.generate import rows
 from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows, expected_streams
 from tests.spark.conftest import Worlds
@@ -52,6 +53,7 @@ def drain(world: World, some: list[Batch], numbered: dict[int, Batch], **options
     return world.drain(**options)
 
 
+@pytest.mark.slow
 def test_auto_moves_after_a_shift_and_goes_on_after_a_restart(spark: SparkSession, worlds: Worlds) -> None:
     network = two_queries()
     world, numbered = worlds(network), dict[int, Batch]()
@@ -59,7 +61,7 @@ def test_auto_moves_after_a_shift_and_goes_on_after_a_restart(spark: SparkSessio
     drawn = batches(network, [EVEN] * 7 + [UNEVEN] * 10)
     first = drain(world, drawn[:14], numbered, plan=whole, control=CONTROL)
     assert first.control.status.failure is None
-    assert Kind.MOVED in {record.kind for record in first.control.records}
+    assert PeriodOutcome.MOVED in {record.kind for record in first.control.records}
     assert {first.plan.node_of[f"a-{step}"] for step in range(3)} == {0, 1}  # what has become heavy is on both nodes
     period, resting = first.control.status.period, dict(first.control._state.moved)
 

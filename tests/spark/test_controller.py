@@ -1,4 +1,4 @@
-"""The loop beside a run, without Spark: batches as JSON objects, a clock by hand, a planner on a folder."""
+"""The loop beside a run, without Spark: batches that are made up, a clock by hand, a planner on a folder."""
 
 from __future__ import annotations
 
@@ -12,35 +12,48 @@ import pytest
 from numpy.random import default_rng
 
 from drover.control import history
-from drover.control.record import Kind
+from drover.control.record import PeriodOutcome
 from drover.control.settings import control_of
 from drover.errors import DroverError
+from drover.flow.frames import Edge
+from drover.flow.node import OperatorFacts
+from drover.flow.schedule import HopNode
 from drover.flow.state.storage import open_root
-from drover.network.generate import ChainParameters, chains
+from drover.load.sample import Sample
 from drover.placement.plan import Plan, units_of
 from drover.spark.controller import Controller
-from drover.spark.periods import Figures, Ledger, herd_of, speeds_of
+from drover.spark.facts import BatchFacts, BatchSeconds, QueryFacts
+from drover.spark.periods import PeriodAccumulator, query_busy_of, speeds_of
 from drover.spark.planner import Planner
+from drover_lab.generate import ChainParameters, chains
 
 NETWORK = chains(default_rng(0), ChainParameters(chains=2, length=5, selectivity=(1.0, 1.0)))
 QUICK: dict[str, Any] = {"mode": "auto", "warm_up": 2, "window": 4, "trial": 0, "cool_down": 5}
 
 
-def batch(plan: Plan, rows: float = 80, first: float = 1.0, nodes: float = 0.1) -> dict[str, Any]:
-    """What `progress.describe` makes of a batch; the first chain has `first` times the rows of the other."""
+def batch(plan: Plan, rows: float = 80, first: float = 1.0, nodes: float = 0.1) -> BatchFacts:
+    """The facts of a batch; the first chain has `first` times the rows of the other."""
     busy = [0.0] * plan.nodes
-    samples = []
+    facts = []
     for operator in NETWORK.operators:
         mine = rows * (first if operator.name.startswith("s0") else 1.0)
-        busy[plan.node_of[operator.name]] += mine * 1e-3
-        samples.append(
-            {"operator": operator.name, "rows_in": mine, "rows_out": mine, "busy": mine * 1e-3, "state_bytes": 1000}
-        )
-    return {
-        "plan": plan.number, "nodes": plan.nodes, "samples": samples, "rowsIn": {"s0": rows * first, "s1": rows},
-        "seconds": {"nodes": nodes, "compute": 0.2, "sinks": 0.05, "commit": 0.01}, "busy": busy,
-        "wall": [2 * value for value in busy], "routed": [{"stream": "s0", "node": 0, "bytes": 10, "frames": 1}],
-    }  # fmt: skip
+        node = plan.node_of[operator.name]
+        busy[node] += mine * 1e-3
+        sample = Sample(operator.name, {operator.inputs[0]: mine}, {operator.name: mine}, mine * 1e-3, 1000)
+        facts.append(OperatorFacts(sample, HopNode(0, node)))
+    return BatchFacts(
+        batch=0,
+        spark_batch=0,
+        plan=plan.number,
+        nodes=plan.nodes,
+        hops=1,
+        seconds=BatchSeconds(0.2, 0.05, 0.01, nodes=nodes),
+        rows_in={"s0": int(rows * first), "s1": int(rows)},
+        routed=(Edge("s0", 0, 1, 10),),
+        busy=tuple(busy),
+        wall=tuple(2 * value for value in busy),
+        operators=tuple(facts),
+    )
 
 
 class Beside:
@@ -58,10 +71,10 @@ class Beside:
         for _ in range(batches):
             self.now += 1.0
             self.loop(batch(self.planner.plan, first=first))
-            self.loop.settle()
+            self.loop.wait()
 
     @property
-    def kinds(self) -> list[Kind]:
+    def kinds(self) -> list[PeriodOutcome]:
         return [record.kind for record in self.loop.records]
 
 
@@ -80,22 +93,21 @@ def beside(tmp_path: Path) -> Iterator[Callable[..., Beside]]:
 
 
 def test_a_period_lasts_from_commit_to_commit_and_sums_its_batches() -> None:
-    ledger, plan = Ledger(NETWORK), Plan(1, 2, dict.fromkeys(units_of(NETWORK), 0))
+    ledger, plan = PeriodAccumulator(NETWORK), Plan(1, 2, dict.fromkeys(units_of(NETWORK), 0))
     assert ledger.take(100.0, batch(plan), 1.0) is None  # nobody knows when the first one began
     assert ledger.take(100.4, batch(plan), 1.0) is None
     found = ledger.take(101.5, batch(plan), 1.0)
     assert found is not None
-    seconds, rows, samples = found.period
-    assert (seconds, rows) == (1.5, {"s0": 160.0, "s1": 160.0})
-    assert [sample.busy for sample in samples] == pytest.approx([0.16] * 10)
-    assert found.figures["batches"] == 2
-    assert found.figures["batch_seconds"] == pytest.approx(0.26)
+    assert (found.period.seconds, found.period.rows) == (1.5, {"s0": 160.0, "s1": 160.0})
+    assert [sample.busy for sample in found.period.samples] == pytest.approx([0.16] * 10)
+    assert found.summary.batches == 2
+    assert found.summary.batch_seconds == pytest.approx(0.26)
     assert found.speeds == (0.5, 0.0)
     assert ledger.take(101.6, batch(plan), 0.0) is not None  # every batch is a period
 
 
 def test_what_a_move_took_is_what_its_first_batch_took_beyond_the_usual() -> None:
-    ledger, plan = Ledger(NETWORK), Plan(1, 2, dict.fromkeys(units_of(NETWORK), 0))
+    ledger, plan = PeriodAccumulator(NETWORK), Plan(1, 2, dict.fromkeys(units_of(NETWORK), 0))
     for second in range(5):
         ledger.take(float(second), batch(plan), 1.0)
     ledger.expect(2, 3e6)
@@ -107,22 +119,27 @@ def test_what_a_move_took_is_what_its_first_batch_took_beyond_the_usual() -> Non
     assert _moved(ledger, 7.0, batch(Plan(4, 2, plan.node_of), nodes=0.6)) == ()
 
 
-def _moved(ledger: Ledger, now: float, figures: Figures) -> tuple[tuple[float, float], ...]:
-    found = ledger.take(now, figures, 1.0)
+def _moved(ledger: PeriodAccumulator, now: float, facts: BatchFacts) -> tuple[tuple[float, float], ...]:
+    found = ledger.take(now, facts, 1.0)
     assert found is not None
     return found.moved
 
 
+def query_facts(*busy: float) -> QueryFacts:
+    return QueryFacts(1, 0, 1, 0, 0, 1.0, {}, busy)
+
+
 def test_what_queries_took_is_told_by_node() -> None:
     plan = Plan(1, 2, dict.fromkeys(units_of(NETWORK), 0))
-    told = batch(plan) | {"queries": {"busy": [0.5, 0.25]}}
-    assert herd_of([batch(plan)], 1.0) == (0.0, 0.0)
-    assert herd_of([batch(Plan(1, 3, plan.node_of)) | {"queries": {"busy": [9.0] * 3}}, told, told], 2.0) == (0.5, 0.25)
+    told = replace(batch(plan), queries=query_facts(0.5, 0.25))
+    other = replace(batch(Plan(1, 3, plan.node_of)), queries=query_facts(9.0, 9.0, 9.0))
+    assert query_busy_of([batch(plan)], 1.0) == (0.0, 0.0)
+    assert query_busy_of([other, told, told], 2.0) == (0.5, 0.25)
 
 
 def test_speed_is_known_only_of_nodes_that_worked() -> None:
     plan = Plan(1, 3, dict.fromkeys(units_of(NETWORK), 0))
-    told = batch(plan) | {"busy": [0.5, 0.01, 3.0], "wall": [1.0, 0.02, 2.9]}
+    told = replace(batch(plan), busy=(0.5, 0.01, 3.0), wall=(1.0, 0.02, 2.9))
     assert speeds_of([told]) == (0.5, 0.0, 1.0)
     assert speeds_of([batch(Plan(1, 2, plan.node_of)), told]) == (0.5, 0.0, 1.0)  # of another number of nodes
 
@@ -130,13 +147,13 @@ def test_speed_is_known_only_of_nodes_that_worked() -> None:
 def test_a_shift_changes_the_plan_and_is_written_down(beside: Callable[..., Beside], tmp_path: Path) -> None:
     one = beside()
     one.run(8)
-    assert Kind.MOVED not in one.kinds
+    assert PeriodOutcome.MOVED not in one.kinds
     one.run(6, first=3.0)
-    assert Kind.MOVED in one.kinds
+    assert PeriodOutcome.MOVED in one.kinds
     assert one.planner.plan.number > 1
     assert {one.planner.plan.node_of[f"s0-{step}"] for step in range(5)} == {0, 1}
     fs, root = open_root(str(tmp_path))
-    assert history.read(fs, root) == one.loop.records
+    assert history.read_records(fs, root) == one.loop.records
     assert one.loop.status.failure is None
 
 
@@ -153,7 +170,12 @@ def test_a_restart_goes_on_with_windows_and_cool_downs(beside: Callable[..., Bes
     assert resting == one.loop._state.resting(5) != {}
     again.run(2, first=0.2)
     later = [record for record in again.loop.records if record.period > one.loop.status.period]
-    moved = {move.unit for each in later if each.kind is Kind.MOVED and each.proposal for move in each.proposal.moves}
+    moved = {
+        move.unit
+        for each in later
+        if each.kind is PeriodOutcome.MOVED and each.proposal
+        for move in each.proposal.moves
+    }
     assert not moved & set(resting)
 
 
@@ -163,7 +185,7 @@ def test_damaged_files_of_the_loop_stop_nothing(
     (tmp_path / "control").mkdir()
     (tmp_path / "control" / "state.json").write_text("?")
     one = beside()
-    assert "starts from nothing" in caplog.text
+    assert "starts without history" in caplog.text
     one.run(3)
     assert one.loop.status.period == 2
 
@@ -171,9 +193,9 @@ def test_damaged_files_of_the_loop_stop_nothing(
 def test_a_defect_ends_the_loop_and_not_the_run(beside: Callable[..., Beside]) -> None:
     one = beside()
     one.run(2)
-    one.loop({"seconds": {}})
+    one.loop(replace(batch(one.planner.plan), busy=()))
     one.run(2)
-    assert one.loop.status.failure == "KeyError: 'nodes'"
+    assert one.loop.status.failure == "IndexError: tuple index out of range"
     assert one.loop.status.period == 1
 
 
@@ -197,7 +219,7 @@ def test_whoever_is_quicker_wins_and_nothing_rests_for_it(beside: Callable[..., 
     shown = one.loop.status.waiting
     assert shown is not None
     one.planner.replan(lambda plan: plan.move(shown.moves[0].unit, shown.moves[0].target))
-    with pytest.raises(DroverError, match="the world has changed"):
+    with pytest.raises(DroverError, match="the deployment has changed"):
         one.loop.approve(shown.id)
     assert one.loop._state.moved == {}
 
@@ -206,7 +228,7 @@ def test_a_drained_node_is_emptied_and_the_last_one_is_not(beside: Callable[...,
     one = beside()
     one.run(3)
     one.loop.drain(1)
-    with pytest.raises(DroverError, match="node 0 is the last that may be used"):
+    with pytest.raises(DroverError, match="node 0 is the last node in use"):
         one.loop.drain(0)
     with pytest.raises(DroverError, match="node is 7, but the nodes are 0 to 1"):
         one.loop.drain(7)

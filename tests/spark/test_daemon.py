@@ -9,7 +9,7 @@ from types import FunctionType, ModuleType
 
 import pytest
 
-from drover.spark.daemon import GONE, hush, quiet
+from drover.spark.daemon import GONE, quiet, silence_broken_pipe
 
 PLANNED = """
 from drover.spark.replay import replay
@@ -51,16 +51,16 @@ def daemon_like(name: str) -> ModuleType:
 
 def test_a_planner_of_sparks_own_daemon_is_made_quiet_once() -> None:
     main = daemon_like("pyspark.daemon")
-    hush(main)
+    silence_broken_pipe(main)
     assert main.worker("socket", True) == GONE
     quieted = main.worker
-    hush(main)
+    silence_broken_pipe(main)
     assert main.worker is quieted
 
 
 def test_no_other_process_is_touched() -> None:
     main = daemon_like("some.program")
-    hush(main)
+    silence_broken_pipe(main)
     with pytest.raises(BrokenPipeError):
         main.worker()
 

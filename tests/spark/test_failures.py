@@ -224,7 +224,11 @@ def test_stopping_waits_for_the_batch_and_loses_nothing(
         handle = world.start(trigger={"processingTime": "0 seconds"})
         handle.awaitTermination(1)  # somewhere within a batch
         handle.stop()
-    world.drain(sinks={stream: [Files(str(world.folder / "out" / stream)), Files(str(tmp_path / stream), "json")]
-                       for stream in expected})  # fmt: skip
+    world.drain(
+        sinks={
+            stream: [Files(str(world.folder / "out" / stream)), Files(str(tmp_path / stream), "json")]
+            for stream in expected
+        }
+    )
     for stream, rows in expected.items():
         assert_same_rows(world.output(stream), rows)

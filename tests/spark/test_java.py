@@ -241,6 +241,7 @@ SPARK_ON_BUNDLED_JAVA = """
 """
 
 
+@pytest.mark.slow
 def test_spark_runs_on_the_bundled_java_and_keeps_quiet(tmp_path: Path) -> None:
     tools = tmp_path / "bin"  # what spark-submit calls, and no Java
     tools.mkdir()

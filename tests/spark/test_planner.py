@@ -19,7 +19,7 @@ def test_a_wish_that_no_batch_has_used_outlives_the_run(tmp_path: Path) -> None:
     planner.entry_for(0, closing=False)
     planner.replan(lambda plan: plan.move("a", 1))
     planner.resume("b")
-    planner.keep(1)
+    planner.save(1)
     kept = read_plan(*open_root(str(tmp_path)), 1)
     assert kept is not None
     assert (kept.batch, kept.plan.node_of["a"], kept.resumed) == (1, 1, ("b",))
@@ -28,10 +28,10 @@ def test_a_wish_that_no_batch_has_used_outlives_the_run(tmp_path: Path) -> None:
 def test_nothing_is_written_without_a_wish_or_before_the_first_batch(tmp_path: Path) -> None:
     planner = Planner(str(tmp_path), START)
     planner.replan(lambda plan: plan.move("a", 1))
-    planner.keep(0)
+    planner.save(0)
     assert read_plan(*open_root(str(tmp_path)), 0) is None
     planner.entry_for(0, closing=False)
-    planner.keep(1)
+    planner.save(1)
     kept = read_plan(*open_root(str(tmp_path)), 1)
     assert kept is not None
     assert kept.batch == 0
@@ -42,7 +42,7 @@ def test_a_batch_that_has_begun_stays_as_it_began(tmp_path: Path) -> None:
     planner.entry_for(0, closing=False)
     begun = planner.entry_for(1, closing=True)
     planner.replan(lambda plan: plan.move("a", 1))
-    planner.keep(1)
+    planner.save(1)
     assert read_plan(*open_root(str(tmp_path)), 1) == begun
 
 

@@ -10,10 +10,10 @@ from numpy.random import Generator, default_rng
 from pyspark.sql import SparkSession
 
 import drover
-from drover.network.generate import DagParameters, dags
 from drover.network.model import Network
 from drover.placement.plan import Plan, units_of
 from drover.spark.handle import Handle
+from drover_lab.generate import DagParameters, dags
 from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows, expected_streams, merged
 from tests.flow.test_against_oracle import random_batches

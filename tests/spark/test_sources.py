@@ -52,9 +52,13 @@ def test_streams_told_apart_by_a_column(spark: SparkSession, tmp_path: Path) -> 
     other = spark.readStream.schema("ts timestamp, price bigint").parquet(str(tmp_path / "in" / "prices"))
     sinks, letters = {name: Memory() for name in network().outputs}, Memory()
     handle = run(
-        network(), {**shared, "prices": other}, sinks, checkpoint=str(tmp_path / "checkpoint"),
-        trigger={"availableNow": True}, dead_letters=letters,
-    )  # fmt: skip
+        network(),
+        {**shared, "prices": other},
+        sinks,
+        checkpoint=str(tmp_path / "checkpoint"),
+        trigger={"availableNow": True},
+        dead_letters=letters,
+    )
     assert handle.awaitTermination(120)
     batch = {"east": of("E").drop("site"), "west": of("W").select("ts", "heat", "site"), "prices": prices}
     for stream, rows in expected_streams(spark, network(), {0: batch}).items():

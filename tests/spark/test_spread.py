@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import drover
 from drover.errors import DroverError
-from drover.flow.instances import ask
+from drover.flow.instances import request_spread
 from drover.network.grid import Grid
 from drover.network.model import Network
 from drover.placement.plan import round_robin
@@ -131,4 +131,4 @@ def test_shapes_change_while_it_runs_crashes_and_starts_again(spark: SparkSessio
 def test_what_cannot_be_spread_is_refused(join: str, spread: object, words: str) -> None:
     network = auto_joins()
     with pytest.raises(DroverError, match=re.escape(words)):
-        ask(round_robin(network, 3), network, join, spread)  # type: ignore[arg-type]
+        request_spread(round_robin(network, 3), network, join, spread)  # type: ignore[arg-type]

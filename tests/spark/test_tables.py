@@ -18,8 +18,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 import drover
 from drover.errors import DroverError, TableError
-from drover.flow.operators.table import greatest_rows
-from drover.flow.tables import Address, Store, prepare_tables
+from drover.flow.operators.table_write import greatest_rows
+from drover.flow.tables import Address, TableStore, prepare_tables
 from drover.network.model import Network
 from drover.network.types import polars_type, spark_type
 from drover.placement.plan import round_robin
@@ -33,19 +33,36 @@ from tests.flow.tables.twin import all_ranks, dump, table_of
 AT: Final = datetime(2024, 1, 1, tzinfo=UTC)
 NAN: Final = float("nan")
 KINDS: Final = {
-    "ts": "timestamp", "k": "double", "bo": "boolean", "t": "tinyint", "i": "int", "b": "bigint", "f": "float",
-    "d": "double", "s": "string", "bin": "binary", "day": "date", "wall": "timestamp_ntz", "m": "decimal(38,4)",
-}  # fmt: skip
+    "ts": "timestamp",
+    "k": "double",
+    "bo": "boolean",
+    "t": "tinyint",
+    "i": "int",
+    "b": "bigint",
+    "f": "float",
+    "d": "double",
+    "s": "string",
+    "bin": "binary",
+    "day": "date",
+    "wall": "timestamp_ntz",
+    "m": "decimal(38,4)",
+}
 SCHEMA_OF_THE_LOOP: Final = {"ts": pl.Datetime("us", "UTC"), "k": pl.Int32(), "v": pl.Int32()}
 POOLS: Final[dict[str, list[Any]]] = {  # Any: cells of every type
     "ts": [AT, AT + timedelta(microseconds=1)],
     "k": [None, NAN, 0.0, -0.0, 1.5, float("-inf")],
-    "bo": [None, False, True], "t": [None, -128, 127], "i": [None, 0, -(2**31)], "b": [None, 0, 2**63 - 1, -(2**63)],
-    "f": [None, NAN, 0.0, float("inf")], "d": [None, NAN, 0.0, -1.5], "s": [None, "", "a", "A", "\uffff", "\U0001f600"],
-    "bin": [None, b"", b"\0", b"\xff"], "day": [None, date(1900, 1, 1), date(2024, 2, 29)],
+    "bo": [None, False, True],
+    "t": [None, -128, 127],
+    "i": [None, 0, -(2**31)],
+    "b": [None, 0, 2**63 - 1, -(2**63)],
+    "f": [None, NAN, 0.0, float("inf")],
+    "d": [None, NAN, 0.0, -1.5],
+    "s": [None, "", "a", "A", "\uffff", "\U0001f600"],
+    "bin": [None, b"", b"\0", b"\xff"],
+    "day": [None, date(1900, 1, 1), date(2024, 2, 29)],
     "wall": [None, datetime(1969, 12, 31, 23, 59)],  # noqa: DTZ001 - a wall-clock time has no zone
     "m": [None, Decimal("-0.0001"), Decimal("9" * 34 + ".9999"), Decimal("-" + "9" * 34), Decimal(10)],
-}  # fmt: skip
+}
 
 
 def a_network() -> Network:
@@ -74,8 +91,8 @@ def fill(network: Network, address: Address, seed: int) -> pl.DataFrame:
     """Put rows into the table that is read, and return them."""
     table = table_of(network, "names")
     rows = random_rows(network, seed, 20).rename({name: name.upper() + "_" for name in KINDS})
-    Store(table, address).prepare(written=True)
-    Store(table, address).upsert(greatest_rows(rows, table, "TS_"), "TS_")
+    TableStore(table, address).prepare(written=True)
+    TableStore(table, address).upsert(greatest_rows(rows, table, "TS_"), "TS_")
     return dump(table, address)
 
 
@@ -156,9 +173,9 @@ def test_a_table_that_is_lost_stops_the_run_and_the_next_run_goes_on(spark: Spar
         database.execute("ALTER TABLE kept RENAME TO away")
     database.close()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Store, "prepare", lambda *_args, **_options: None)  # it goes after the start
+        patch.setattr(TableStore, "prepare", lambda *_args, **_options: None)  # it goes after the start
         handle = start(network, stream, sinks, tmp_path, tables=given)
-        with pytest.raises(TableError, match=r"\Atable 'kept' at [^:]*:[^:]*: .*: no such table: main.kept\. Set"):
+        with pytest.raises(TableError, match=r"\Atable 'kept' at [^:]*:[^:]*: .*: no such table: main.kept\. Correct"):
             handle.awaitTermination()
     assert set(sinks["r"].batches) == {0}
     with sqlite3.connect(file) as database:
@@ -200,13 +217,13 @@ def a_loop() -> Network:
     return net.build()
 
 
-def settle_and_die(driver: Driver, operators: Collection[str]) -> None:
+def write_and_die(driver: Driver, operators: Collection[str]) -> None:
     if driver.checkpoint.batch == 1:
         raise DroverError("it has died behind the commit")
-    SETTLE(driver, operators)
+    WRITE_TABLES(driver, operators)
 
 
-SETTLE: Final = Driver._settle
+WRITE_TABLES: Final = Driver._write_tables
 
 
 @pytest.mark.parametrize("behind", [False, True], ids=["before the commit", "behind the commit"])
@@ -220,7 +237,7 @@ def test_a_batch_reads_the_same_after_a_crash(
     stream = streamed(spark, tmp_path / "in", network, batches)
     sink = Failing(number=-1 if behind else 1)
     if behind:
-        monkeypatch.setattr(Driver, "_settle", settle_and_die)
+        monkeypatch.setattr(Driver, "_write_tables", write_and_die)
     with pytest.raises(DroverError, match="has died"):
         start(network, stream, {"r": sink}, tmp_path).awaitTermination()
     monkeypatch.undo()

@@ -15,13 +15,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from drover import runs
-from drover.control.record import Kind
+from drover.control.record import PeriodOutcome
 from drover.control.tree import Hierarchy, hierarchy_of
 from drover.errors import DroverError
 from drover.flow.state.storage import open_root
 from drover.hierarchy.cluster import cluster_of
 from drover.hierarchy.queries import Queries
-from drover.network.files import dump
+from drover.network.files.network_file import dump
 from drover.network.model import Network
 from drover.network.operators import Filter
 from drover.placement.plan import Plan
@@ -76,6 +76,7 @@ def overloaded(handle: Handle) -> int:
     return sum(load > UPPER for record in handle.control.records for load in record.loads)
 
 
+@pytest.mark.slow
 def test_operators_climb_out_of_a_full_node_and_results_stay_those_of_the_oracle(
     spark: SparkSession, worlds: Worlds
 ) -> None:
@@ -89,7 +90,7 @@ def test_operators_climb_out_of_a_full_node_and_results_stay_those_of_the_oracle
     tree = hierarchy_of(network, cluster_of(TREE))
     assert list(tree.objections(handle.plan.node_of)) == []
     assert any(handle.plan.node_of[unit] == CITY for unit in moved if unit.startswith("a-"))
-    reasons = [record.reason for record in handle.control.records if record.kind is Kind.MOVED]
+    reasons = [record.reason for record in handle.control.records if record.kind is PeriodOutcome.MOVED]
     assert any(re.search(r"west is at \d+%, above 60%, and hands .* to city", reason) for reason in reasons)
     told = handle.explain(min(moved))
     assert "hands" in told.text or "takes" in told.text
@@ -183,7 +184,7 @@ def test_a_process_on_a_tree_that_is_killed_loses_and_doubles_nothing(
     finally:
         last.kill()
     controller = controller_of(str(tmp_path / "checkpoint"))
-    assert any(record.kind is Kind.MOVED for record in controller.records)
+    assert any(record.kind is PeriodOutcome.MOVED for record in controller.records)
     spark: SparkSession = request.getfixturevalue("spark")  # only now: victims need the machine
     network = tree_network()
     for stream, rows in expected_streams(spark, network, dict(enumerate(batches))).items():
@@ -227,7 +228,7 @@ def test_a_run_file_with_a_tree_on_which_busy_time_counts(spark: SparkSession, t
 
 def planner_of(folder: Path, cluster: dict[str, Any], *, network: Network | None = None) -> Planner:
     tree = hierarchy_of(network or tree_network(), cluster_of(cluster))
-    return Planner(str(folder), Plan(1, 3, tree.settle(tree.cluster.at)), tree)
+    return Planner(str(folder), Plan(1, 3, tree.complete_placement(tree.cluster.at)), tree)
 
 
 def test_no_wish_leads_to_a_plan_without_inputs(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from typing import Any, Final
 from numpy.random import default_rng
 
 import drover
-from drover.network.generate import rows
 from drover.network.model import Network
 from drover.spark.handle import Handle
+from drover_lab.generate import rows
 from tests.flow.harness import Batch
 from tests.spark.runs import COLUMNS
 
@@ -38,8 +38,14 @@ def tree_network() -> Network:
             found = some.aggregate(f"{name}-{length}", sums, size=f"{length} s", advance="1 s", group_by="key")
             found.filter(f"{name}-many-{length}", "n > 1").output()
             short += [found] if length == LENGTHS[0] else []
-        pairs = some.join(f"{name}-pairs", some, within="1 s", on="key", where="left.amount < right.amount",
-                          select={"low": "left.amount", "high": "right.amount"})  # fmt: skip
+        pairs = some.join(
+            f"{name}-pairs",
+            some,
+            within="1 s",
+            on="key",
+            where="left.amount < right.amount",
+            select={"low": "left.amount", "high": "right.amount"},
+        )
         pairs.output()
     both = short[0].union("both", short[1])
     both.aggregate("all", {"n": "sum(n)", "total": "sum(total)"}, size="4 s").output()
@@ -58,7 +64,7 @@ def tree_batches(lengths: list[tuple[int, int]], seed: int = 0) -> list[Batch]:
 
 def in_step(handle: Handle) -> Handle:
     """Let no batch begin before the last one is decided on: with batches of a moment, decisions would come late."""
-    handle.listen(lambda _: handle.control.settle())
+    handle.listen(lambda _: handle.control.wait())
     return handle
 
 

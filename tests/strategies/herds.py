@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.random import default_rng
 
-from drover.herding.problem import Problem
+from drover.herding.problem import HerdingProblem
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -20,7 +20,7 @@ def herds(
     *,
     plain: bool = False,
     single: bool = False,
-) -> Problem:
+) -> HerdingProblem:
     """A problem; `plain` has unit weights, equal servers and rates, `single` one source per query.
 
     Numbers come from a drawn seed, so that failures shrink in size, not digit by digit.
@@ -36,7 +36,7 @@ def herds(
     equal_rates = plain or draw(st.booleans())
     unit_weights = plain or draw(st.booleans())
     equal_servers = plain or draw(st.booleans())
-    return Problem(
+    return HerdingProblem(
         start=np.concatenate([[0], np.cumsum([len(sources) for sources in sets])]),
         source=np.concatenate(sets),
         rate=np.ones(m) if equal_rates else np.where(rng.random(m) < 0.1, 0.0, rng.exponential(10, m)),

@@ -19,10 +19,10 @@ from drover.network.operators import (
     Aggregate,
     Filter,
     Join,
+    KeyPair,
     Map,
     Named,
     Operator,
-    Pair,
     Switch,
     Synthetic,
     Table,
@@ -133,7 +133,7 @@ def _aggregate(sketch: Sketch, name: str) -> Operator:
 
 def _join(sketch: Sketch, name: str) -> Operator:
     (left, lefts), (right, rights) = sketch.stream(sketch.timed), sketch.stream(sketch.timed)
-    pairs = [Pair(a, b) for a, x in lefts.types.items() for b, y in rights.types.items() if x == y]
+    pairs = [KeyPair(a, b) for a, x in lefts.types.items() for b, y in rights.types.items() if x == y]
     where = st.none() | predicates(lefts, "left.") | predicates(rights, "right.")
     on = tuple(sketch.draw(st.lists(st.sampled_from(pairs), unique=True, max_size=2)))
     same = {pair.right for pair in on if pair.left == pair.right}
@@ -167,7 +167,7 @@ def _table_read(sketch: Sketch, name: str) -> Operator:
         columns.append(Column(added, sketch.draw(types())))
         table = Table(f"t{len(sketch.tables)}", tuple(columns), tuple(column.name for column in columns[:-1]))
     on = tuple(
-        Pair(next(own for own, kind in schema.types.items() if kind == table.schema.types[key]), key)
+        KeyPair(next(own for own, kind in schema.types.items() if kind == table.schema.types[key]), key)
         for key in table.key
     )
     taken = {other.lower() for other in schema.names}

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.random import default_rng
 
-from drover.load.links import Links
-from drover.placement.problem import Problem
+from drover.load.links import UnitLinks
+from drover.placement.problem import PlacementProblem
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -15,7 +15,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 @st.composite
 def problems(
     draw: st.DrawFn, max_units: int = 10, max_nodes: int = 4, *, ruled: bool = True, equal_nodes: bool = False
-) -> Problem:
+) -> PlacementProblem:
     """A problem with coefficients, rates, series, links and a current plan; `ruled` adds pins, groups and gaps.
 
     Numbers come from a drawn seed, so that failures shrink in size and in rules, not digit by digit.
@@ -31,10 +31,10 @@ def problems(
     g = draw(st.integers(0, 2 * m)) if m > 1 else 0
     source = rng.integers(0, m, g)
     names, target = tuple(f"s{t}" for t in range(g)), (source + rng.integers(1, max(m, 2), g)) % m
-    links = Links(names, source, target, rng.random((g, d)), rng.random((g, d)))
+    links = UnitLinks(names, source, target, rng.random((g, d)), rng.random((g, d)))
     home = rng.integers(0, n, m)  # a plan that keeps the rules below, so that they never contradict each other
     rules = _rules(draw, home, n) if ruled else {}
-    return Problem(
+    return PlacementProblem(
         units=tuple(f"u{j}" for j in range(m)),
         capacity=np.ones(n) if equal_nodes else rng.uniform(0.5, 2, n),
         coefficients=coefficients,

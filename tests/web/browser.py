@@ -1,4 +1,4 @@
-"""A real browser without a screen, spoken to in the words of WebDriver (W3C), with the standard library alone."""
+"""A headless browser, driven by the WebDriver protocol (W3C) with the standard library alone."""
 
 from __future__ import annotations
 
@@ -13,12 +13,19 @@ from pathlib import Path
 from typing import Any
 from urllib.request import ProxyHandler, Request, build_opener
 
-# Nothing but the page: without these, Chromium looks for updates and for its maker's servers.
+# Without these, Chromium looks for updates and calls its maker's servers.
 FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
     "--hide-scrollbars",
-)  # fmt: skip
+)
 DIRECT = build_opener(ProxyHandler({}))  # the driver is on this machine, whatever proxy the environment names
 
 
@@ -39,7 +46,7 @@ class Browser:
         _send(f"{self.session}/url", {"url": page.as_uri()})
 
     def ask(self, script: str) -> Any:  # Any: JSON
-        """Return what a script gives that begins with `return`."""
+        """Return the result of a script, which begins with `return`."""
         return _send(f"{self.session}/execute/sync", {"script": script, "args": []})
 
     def tell(self, command: str, **parameters: Any) -> Any:  # Any: JSON
@@ -47,7 +54,7 @@ class Browser:
         return _send(f"{self.session}/goog/cdp/execute", {"cmd": command, "params": parameters})
 
     def complaints(self) -> list[str]:
-        """Return what the console says, since it was last asked."""
+        """Return the messages on the console since the last call."""
         return [entry["message"] for entry in _send(f"{self.session}/se/log", {"type": "browser"})]
 
 
@@ -60,7 +67,7 @@ def _send(address: str, body: dict[str, Any] | None, method: str = "POST") -> An
 
 @contextmanager
 def running(driver: str, browser: str, folder: Path) -> Iterator[Browser]:
-    """Start a browser that keeps its files in a folder, and end it."""
+    """Run a browser that keeps its files in a folder."""
     with subprocess.Popen(
         [driver, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:

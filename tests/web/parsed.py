@@ -1,4 +1,4 @@
-"""HTML read with the standard library: elements with their attributes and text, and whether all tags match."""
+"""A strict reader of HTML: elements with their attributes and text. It fails if tags do not match."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The third runtime: nodes of a hierarchy as processes of their own, with a real clock, sockets and a disk.
+"""The third runtime: each node of a hierarchy is a process of its own, with a real clock, sockets and a disk.
 
-It stands beside `sim` and `spark`, not in `cli`, since it is one more runtime around the same machine; and above the
-fence of `tests/test_layers.py` that keeps clocks out of `hierarchy`.
+The package stands beside `sim` and `spark` because it is one more runtime around the same state machine. It stands
+above `hierarchy`, in which `tests/test_layers.py` forbids clocks and sockets.
 """

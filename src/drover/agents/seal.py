@@ -1,8 +1,8 @@
-"""Lines that only holders of a token can write, and that mean something only to agents of the same tree.
+"""Message signatures: only holders of the token can sign a line, and only agents of the same tree accept it.
 
-Rule 1: a line is JSON: the message as text, and a code (HMAC-SHA256) over that text under a key made of token and tree.
-Rule 2: a line that is heard twice is a message that came twice, which does no harm: so lines have no time, no count.
-Rule 3: nothing is secret but the token: who can listen on the wire can read what is said.
+Rule 1: a line is JSON: the message as text, and its HMAC-SHA256 under a key made from the token and the tree's digest.
+Rule 2: a replayed line equals a repeated message, which is harmless. So lines carry no time and no counter.
+Rule 3: only the token is secret: messages are not encrypted.
 """
 
 from __future__ import annotations
@@ -20,39 +20,43 @@ from drover.errors import DroverError, shorten
 from drover.hierarchy.codec import CodecError, decode_message, encode
 from drover.hierarchy.messages import Message
 
-LONGEST: Final = 1 << 20  # bytes of a line: some ten thousand operators in one message
+LONGEST: Final = 1 << 20  # bytes of a line: about ten thousand operators in one message
 LEAST_TOKEN: Final = 16  # bytes
 
 
 class SealError(DroverError):
-    """A line that is not from an agent of this tree."""
+    """A line is not from an agent of this tree."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seal:
-    """What agents of one tree have in common."""
+class MessageSeal:
+    """The signing key that the agents of one tree share."""
 
     key: bytes
 
-    def close(self, message: Message) -> bytes:
-        """Return a message as a line."""
+    def sign(self, message: Message) -> bytes:
+        """Return a message as a signed line."""
         text = encode(message)
         return json.dumps({"code": self._code(text), "message": text}).encode() + b"\n"
 
-    def open(self, line: bytes) -> Message:
-        """Return the message in a line; SealError if it is none of this tree's."""
+    def verify(self, line: bytes) -> Message:
+        """Return the message of a signed line; SealError if the signature does not match."""
         try:
             found = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise SealError(f"{shorten(repr(line))} is no JSON, but a line must be.") from error
+            raise SealError(
+                f"{shorten(repr(line))} is not valid JSON, but every line must be. Check which program sent it."
+            ) from error
         if not isinstance(found, dict) or found.keys() != {"code", "message"}:
-            raise SealError("a line has other fields than code and message.")
-        code, text = found["code"], found["message"]
+            raise SealError("a line must have the fields code and message. Check which program sent it.")
+        code = found["code"]
+        text = found["message"]
         if not isinstance(code, str) or not isinstance(text, str) or not code.isascii():
-            raise SealError("code and message must be text.")
+            raise SealError("the fields code and message of a line must be text. Check which program sent it.")
+        # Compared in constant time, so that response times reveal nothing about the code.
         if not hmac.compare_digest(code, self._code(text)):
             raise SealError(
-                "the code of a line is wrong: another token, or another tree file. Give all agents the same."
+                "the code of a line is wrong: its sender has another token or tree file. Use the same everywhere."
             )
         try:
             return decode_message(text)
@@ -63,22 +67,24 @@ class Seal:
         return hmac.new(self.key, text.encode(), hashlib.sha256).hexdigest()
 
 
-def seal_of(token: bytes, digest: str) -> Seal:
-    """Return the seal of a token and a tree file."""
+def make_seal(token: bytes, digest: str) -> MessageSeal:
+    """Return the signing key for a token and a tree file's digest."""
     if len(token) < LEAST_TOKEN:
         raise DroverError(
-            f"the token has {len(token)} bytes, but must have {LEAST_TOKEN}. Make one: openssl rand -hex 32."
+            f"the token has {len(token)} bytes, but needs at least {LEAST_TOKEN}. Create it by: openssl rand -hex 32."
         )
-    return Seal(hmac.new(token, digest.encode(), hashlib.sha256).digest())
+    return MessageSeal(hmac.new(token, digest.encode(), hashlib.sha256).digest())
 
 
 def read_token(path: str) -> bytes:
     """Return the token in a file that only its owner can read."""
     try:
-        found = os.stat(path)  # noqa: PTH116 - a path as it was given
+        found = os.stat(path)  # noqa: PTH116 - a path as the user typed it
         data = Path(path).read_bytes() if stat.S_ISREG(found.st_mode) else b""
     except (OSError, ValueError) as error:
-        raise DroverError(f"--token is {shorten(path)}, but cannot be read ({error}). Name a file.") from error
+        raise DroverError(
+            f"--token is {shorten(path)}, but cannot be read ({error}). Choose a readable file."
+        ) from error
     if stat.S_IMODE(found.st_mode) & 0o077:
-        raise DroverError(f"--token is {shorten(path)}, but others may read it. Keep it to yourself: chmod 600.")
+        raise DroverError(f"--token is {shorten(path)}, but other users can read it. Restrict it with: chmod 600.")
     return data.strip()

@@ -1,6 +1,6 @@
-"""Sizes of operators in a JSON file that somebody keeps up to date: {operator: {resource: number}}.
+"""Operator sizes from a JSON file that another program keeps up to date: {operator: {resource: number}}.
 
-Rule 1: what is not understood changes nothing, and is said; all else counts.
+Rule 1: an invalid entry changes nothing and is reported; all other entries count.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from drover.errors import FaultsError, nearest, shorten
-from drover.hierarchy.layout import MOST, Layout
+from drover.hierarchy.layout import MOST, TreeFile
 from drover.hierarchy.thresholds import Size
 from drover.network.files.disk import read_text
 
 
-def read_sizes(path: str, layout: Layout) -> tuple[Mapping[int, Size], list[str]]:
-    """Return sizes by operator, and what is wrong with the file."""
+def read_sizes(path: str, layout: TreeFile) -> tuple[Mapping[int, Size], list[str]]:
+    """Return the sizes by operator, and the faults of the file."""
     try:
         found = json.loads(read_text(path))
     except FaultsError as error:
-        return {}, [f"--sizes is not taken: {shorten(path)}: {fault.text}" for fault in error.faults]
+        return {}, [f"--sizes is ignored: {shorten(path)}: {fault.text}" for fault in error.faults]
     except (ValueError, RecursionError) as error:
-        return {}, [f"--sizes is not taken: {shorten(path)} must be JSON ({error}). Write {{operator: {{memory: 3}}}}."]
+        return {}, [f"--sizes is ignored: {shorten(path)} must be JSON ({error}). Write {{operator: {{memory: 3}}}}."]
     if not isinstance(found, dict):
-        return {}, [f"--sizes is not taken: {shorten(path)} must be an object. Write {{operator: {{memory: 3}}}}."]
+        return {}, [f"--sizes is ignored: {shorten(path)} must be an object. Write {{operator: {{memory: 3}}}}."]
     number = {name: j for j, name in enumerate(layout.operators)}
     faults: list[str] = []
     sizes: dict[int, Size] = {}
@@ -36,21 +36,21 @@ def read_sizes(path: str, layout: Layout) -> tuple[Mapping[int, Size], list[str]
     return sizes, faults
 
 
-def _faults(name: str, given: Any, layout: Layout) -> Iterator[str]:  # Any: whatever JSON can say
-    where = f"--sizes is not taken for {shorten(name)}:"
+def _faults(name: str, given: Any, layout: TreeFile) -> Iterator[str]:  # Any: any JSON value
+    where = f"--sizes is ignored for {shorten(name)}:"
     if name not in layout.operators:
-        yield f"{where} the tree has no such operator. {nearest(name, layout.operators)}".rstrip()
+        yield f"{where} the tree has no operator of that name. {nearest(name, layout.operators)}".rstrip()
         return
     if not isinstance(given, dict):
         yield f"{where} it is {shorten(given)}, but must be an object. Write {{{layout.resources[0]}: 3}}."
         return
     if not given.keys() & set(layout.resources):
-        yield f"{where} it has no {' or '.join(layout.resources)}, but must. Add {layout.resources[0]}: 3."
+        yield f"{where} it has no {' or '.join(layout.resources)}, but needs one. Add {layout.resources[0]}: 3."
     for each in layout.resources:
         if each in given and not _is_amount(given[each]):
             yield f"{where} {each} is {shorten(given[each])}, but must be a number from 0 to {MOST:g}. Correct it."
 
 
 def _is_amount(value: object) -> bool:
-    """Return whether a value is a number that can be added up."""
+    """Return whether a value is a finite number that can be added up."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST

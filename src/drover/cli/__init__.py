@@ -1,8 +1,8 @@
 """The command line: `drover COMMAND`.
 
-Rule 1: what was asked for goes to standard output, what went wrong to standard error, without a traceback.
-Rule 2: text that came from a file reaches the terminal only through `visible`.
-Exit codes: 0 done, 1 faults were found or nobody reads the output, 2 the command line is wrong, 130 interrupted.
+Rule 1: results go to standard output, errors to standard error, without a traceback.
+Rule 2: text from a file reaches the terminal only through `visible`.
+Exit codes: 0 success, 1 an error or a closed output pipe, 2 a wrong command line, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import Final
 import click
 
 from drover.cli.agent import agent
-from drover.cli.asking import explain, history, status
 from drover.cli.check import check
 from drover.cli.demo import demo
 from drover.cli.experiment import experiment
 from drover.cli.headroom import headroom
+from drover.cli.inspect import explain, history, status
+from drover.cli.operate import apply, drain, mode, move, spread
 from drover.cli.plan import plan
 from drover.cli.queries import drop, queries, submit
 from drover.cli.report import report
 from drover.cli.run import run
 from drover.cli.show import show
 from drover.cli.simulate import simulate
-from drover.cli.telling import apply, drain, mode, move, spread
 from drover.errors import DroverError, FaultsError, visible
 
 RUNNING: Final = (status, history, explain, apply, drain, mode, move, spread, submit, drop, queries, report)
@@ -48,20 +48,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a name may not fit the terminal's encoding
+            stream.reconfigure(errors="backslashreplace")  # the terminal's encoding may lack a character
     try:
-        # Not standalone: click would print "Aborted!" with a traceback's manners, and hide a broken pipe's exit code.
+        # In standalone mode, click prints "Aborted!" and hides the exit code of a broken pipe.
         result = drover.main(args=arguments, prog_name="drover", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except SystemExit:  # how click itself takes a broken pipe
+    except SystemExit:  # click raises it for a broken pipe
         return 1
     except (click.Abort, KeyboardInterrupt):
         return 128 + signal.SIGINT
     except BrokenPipeError:
-        # Whoever read the output has gone; without this, the interpreter complains when it flushes on exit.
+        # The reader has closed the pipe. Without this, the interpreter complains when it flushes on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except DroverError as error:

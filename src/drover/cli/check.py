@@ -8,19 +8,19 @@ from pathlib import Path
 
 import click
 
-from drover.cli.inputs import text_of
+from drover.cli.inputs import read_input
 from drover.errors import Fault, FileError, visible
-from drover.network.drawing.summary import count
-from drover.network.files import inspect_document
 from drover.network.files.document import read_document
+from drover.network.files.network_file import inspect_document
 from drover.network.model import Network
 from drover.runs import inspect_document as inspect_run
 from drover.runs import is_run
+from drover.wording import count
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What is to be said of one file."""
+class CheckedFile:
+    """The result of checking one file."""
 
     path: str
     network: Network | None
@@ -32,38 +32,38 @@ class Verdict:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for programs.")
 def check(files: tuple[str, ...], as_json: bool) -> int:
-    """Check network files and run files, and list all their faults.
+    """Check network files and run files, and list every fault.
 
-    FILE is a network or a run in YAML; - is standard input. Nothing is run or imported. Each fault is one line:
+    FILE is a network or a run in YAML; - means standard input. Nothing is run or imported. Each fault is one line:
 
     \b
       traffic.yaml:12: operators.busy.where is 'byte > 9', but ... . Did you mean bytes?
 
-    The exit code is 0 if every file is sound, and 1 if any has a fault.
+    The exit code is 0 if no file has a fault, and 1 otherwise.
     """  # noqa: D301 - click wants the character itself
-    verdicts = [judge(path) for path in files]
-    click.echo(_as_json(verdicts) if as_json else "\n".join(line for verdict in verdicts for line in _lines(verdict)))
-    return 1 if any(verdict.network is None for verdict in verdicts) else 0
+    checked = [check_file(path) for path in files]
+    click.echo(_as_json(checked) if as_json else "\n".join(line for each in checked for line in _lines(each)))
+    return 1 if any(each.network is None for each in checked) else 0
 
 
-def judge(path: str) -> Verdict:
-    """Return what is to be said of the file at `path`."""
+def check_file(path: str) -> CheckedFile:
+    """Return the network and the faults of the file at `path`."""
     try:
-        document = read_document(text_of(path))
+        document = read_document(read_input(path))
         if not is_run(document):
-            return Verdict(path, *inspect_document(document))
+            return CheckedFile(path, *inspect_document(document))
         run, faults = inspect_run(document, Path(path).parent)
-        return Verdict(path, None if run is None else run.network, faults, is_run=True)
+        return CheckedFile(path, None if run is None else run.network, faults, is_run=True)
     except FileError as error:
-        return Verdict(path, None, error.faults)
+        return CheckedFile(path, None, error.faults)
 
 
-def _lines(verdict: Verdict) -> list[str]:
-    """Return what a person reads: a line per fault and one to sum up."""
-    path = visible(verdict.path)
-    if verdict.network is not None:
-        return [f"{path}: ok: {'a run of ' if verdict.is_run else ''}{size(verdict.network)}"]
-    lines = [f"{path}{'' if fault.line is None else f':{fault.line}'}: {fault.text}" for fault in verdict.faults]
+def _lines(checked: CheckedFile) -> list[str]:
+    """Return the output for people: a line per fault, and their number."""
+    path = visible(checked.path)
+    if checked.network is not None:
+        return [f"{path}: ok: {'a run of ' if checked.is_run else ''}{size(checked.network)}"]
+    lines = [f"{path}{'' if fault.line is None else f':{fault.line}'}: {fault.text}" for fault in checked.faults]
     return [*lines, f"{path}: {count(len(lines), 'fault')}"]
 
 
@@ -78,13 +78,13 @@ def size(network: Network) -> str:
     return f"{network.name} has {', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def _as_json(verdicts: list[Verdict]) -> str:
-    """Return what a program reads; text that is not ASCII is escaped."""
+def _as_json(checked: list[CheckedFile]) -> str:
+    """Return the output for programs, in ASCII."""
     files = [
         {
-            "file": verdict.path,
-            "sound": verdict.network is not None,
-            "network": None if verdict.network is None else _counts(verdict.network),
+            "file": each.path,
+            "sound": each.network is not None,
+            "network": None if each.network is None else _counts(each.network),
             "faults": [
                 {
                     "line": fault.line,
@@ -94,10 +94,10 @@ def _as_json(verdicts: list[Verdict]) -> str:
                     "rule": fault.rule,
                     "way_out": fault.way_out,
                 }
-                for fault in verdict.faults
+                for fault in each.faults
             ],
         }
-        for verdict in verdicts
+        for each in checked
     ]
     return json.dumps({"sound": all(file["sound"] for file in files), "files": files}, indent=2)
 

@@ -1,4 +1,4 @@
-"""`drover headroom`: how far the rates can grow before a node is overloaded, and who is in the way."""
+"""`drover headroom`: how far the rates can grow before a node is overloaded, and which node is the first."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import click
 import numpy as np
 
-from drover.cli.inputs import network_of
-from drover.cli.loads import knowledge, load_options, profile_of, read_capacity
+from drover.cli.inputs import read_network
+from drover.cli.load_options import load_options, origin_lines, profile_of, read_capacity
 from drover.cli.plans import plan_of
 from drover.errors import visible
 from drover.load.feasible import Estimate, estimate, weights
@@ -19,16 +19,16 @@ from drover.load.headroom import Headroom
 from drover.load.headroom import headroom as find_headroom
 from drover.load.linear import LinearModel, linear_model
 from drover.load.profile import Profile
-from drover.network.drawing.summary import count
 from drover.network.schema import known
 from drover.placement.plan import Plan, unit_of
+from drover.wording import count, plural
 
-SEED = 1  # of the points that the feasible set is measured with: the same question has the same answer
+SEED = 1  # of the points that measure the feasible set; fixed, so that equal input gives equal output
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """All that is to be said."""
+class HeadroomReport:
+    """The headroom of a plan, and what it was computed from."""
 
     profile: Profile
     plan: Plan
@@ -40,26 +40,29 @@ class Answer:
 @click.command()
 @click.argument("network", metavar="NETWORK")
 @load_options
-@click.option(
-    "--nodes", type=click.IntRange(1, 10_000), help="How many nodes; 4 if not said, or as in the plan's file."
-)
+@click.option("--nodes", type=click.IntRange(1, 10_000), help="Number of nodes [default: 4, or as in the plan file].")
 @click.option(
     "--plan",
     default="round-robin",
     show_default=True,
     metavar="PLAN",
-    help="Which unit is on which node: round-robin, hash, or a YAML or JSON file with nodes and node_of.",
+    help="The plan: round-robin, hash, or a YAML or JSON file with nodes and node_of.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for programs.")
 def headroom(
-    network: str, rates: tuple[str, ...], statistics: str | None, capacity: tuple[str, ...],
-    nodes: int | None, plan: str, as_json: bool,
-) -> None:  # fmt: skip
-    """Tell how far the rates of a network can grow before a node is overloaded.
+    network: str,
+    rates: tuple[str, ...],
+    statistics: str | None,
+    capacity: tuple[str, ...],
+    nodes: int | None,
+    plan: str,
+    as_json: bool,
+) -> None:
+    """Show how far the rates of a network can grow before a node is overloaded.
 
-    NETWORK is a network file, or a run file, of which only the network counts; - is standard input. Nothing is run:
-    loads follow from rates, costs and selectivities. What is not given is assumed, and the answer says how much that
-    is. FILE has, as docs/statistics.md describes in full:
+    NETWORK is a network file, or a run file, of which only the network is used; - means standard input. Nothing is run.
+    drover computes loads from rates, costs and selectivities. It assumes what you do not give, and says how much it
+    assumed. FILE looks like this; docs/reference/statistics-file.md describes it in full:
 
     \b
       statistics: 1
@@ -71,19 +74,19 @@ def headroom(
       drover headroom traffic.yaml --nodes 8 -r east=20000 -r west=5000
       drover headroom traffic.yaml --statistics measured.yaml --plan hash --capacity 0.8 --capacity 0=0.5
 
-    Told are: how far all rates can grow together; how far each source can while the others stay; the worst mix, which
-    is the smallest relative change of the rates that fills a node; and how large the feasible set, all combinations of
-    rates that overload nobody, is beside that of a plan that splits every stream's load evenly. Loads are busy seconds
-    per second.
+    The output shows how far all rates can grow together, and how far each source can grow alone. The worst mix is the
+    smallest relative change of the rates that fills a node. The feasible set is the set of all rates that overload no
+    node; its size is compared with that of an ideal plan, which splits the load of every stream evenly. Loads are in
+    busy seconds per second.
     """  # noqa: D301 - click wants the character itself
-    read = network_of(network)
+    read = read_network(network)
     chosen = plan_of(plan, read, nodes)
     profile = profile_of(read, rates, statistics)
-    answer = find(profile, chosen, capacity)
+    answer = make_report(profile, chosen, capacity)
     click.echo(json.dumps(as_data(answer), indent=2) if as_json else "\n".join(lines(answer)))
 
 
-def find(profile: Profile, plan: Plan, capacity: Sequence[str]) -> Answer:
+def make_report(profile: Profile, plan: Plan, capacity: Sequence[str]) -> HeadroomReport:
     """Return the headroom of a plan, and the size of its feasible set."""
     units = {operator.name: unit_of(operator) for operator in profile.network.operators}
     offered = read_capacity(capacity, plan.nodes)
@@ -91,16 +94,18 @@ def find(profile: Profile, plan: Plan, capacity: Sequence[str]) -> Answer:
     loads = np.zeros((plan.nodes, len(model.variables)))
     np.add.at(loads, [plan.node_of[unit] for unit in model.units], model.coefficients)
     room = find_headroom(profile, units, plan.node_of, offered)
-    return Answer(profile, plan, model, room, estimate(weights(loads, offered), SEED))
+    return HeadroomReport(profile, plan, model, room, estimate(weights(loads, offered), SEED))
 
 
-def lines(answer: Answer) -> Iterator[str]:
-    """Yield what a person reads."""
-    room, name = answer.room, visible(answer.profile.network.name)
+def lines(answer: HeadroomReport) -> Iterator[str]:
+    """Yield the output for people."""
+    room = answer.room
+    name = visible(answer.profile.network.name)
     where = f"{name} on {count(answer.plan.nodes, 'node')}"
     if room.overloaded:
         nodes = known(map(str, room.overloaded))
-        are = f"node {nodes} is" if len(room.overloaded) == 1 else f"nodes {nodes} are"
+        number = len(room.overloaded)
+        are = f"{plural(number, 'node')} {nodes} {'is' if number == 1 else 'are'}"
         yield f"{where}: {are} overloaded; all rates must shrink to {room.all.factor:.3g} of what they are"
     elif room.all.node is None:
         yield f"{where}: nothing limits the rates"
@@ -117,7 +122,7 @@ def lines(answer: Answer) -> Iterator[str]:
         mix = ", ".join(f"{visible(source)} {factor:.4g} times" for source, factor in room.worst.factors.items())
         yield f"worst mix: node {room.worst.node} is full at {mix}"
     yield f"feasible set: {answer.ratio.ratio:.4g} of the ideal one{_variables(answer.model)}"
-    yield from knowledge(answer.profile)
+    yield from origin_lines(answer.profile)
 
 
 def _variables(model: LinearModel) -> str:
@@ -125,7 +130,7 @@ def _variables(model: LinearModel) -> str:
     return f"; {known(added)} counted as {count(len(added), 'further stream')}" if added else ""
 
 
-def _node_rows(answer: Answer) -> Iterator[list[str]]:
+def _node_rows(answer: HeadroomReport) -> Iterator[list[str]]:
     for i, (load, capacity) in enumerate(zip(answer.room.loads, answer.room.capacity, strict=True)):
         units = ", ".join(visible(unit) for unit, node in answer.plan.node_of.items() if node == i)
         shown = units if len(units) <= 60 else f"{units[:57]}..."
@@ -142,7 +147,7 @@ def _source_rows(room: Headroom) -> Iterator[list[str]]:
 
 
 def table(head: list[str], rows: list[list[str]]) -> Iterator[str]:
-    """Yield a table, the first and last column to the left, the others to the right."""
+    """Yield the lines of a table; the first and last columns are aligned to the left, the others to the right."""
     widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
     for row in [head, *rows]:
         first, *middle, last = row
@@ -154,9 +159,10 @@ def _finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def as_data(answer: Answer) -> dict[str, object]:
-    """Return what a program reads; what nothing limits is null."""
-    room, model = answer.room, answer.model
+def as_data(answer: HeadroomReport) -> dict[str, object]:
+    """Return the output for programs; an unlimited value is null."""
+    room = answer.room
+    model = answer.model
     weakest = room.weakest
     return {
         "network": answer.profile.network.name,

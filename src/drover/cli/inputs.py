@@ -1,4 +1,4 @@
-"""Network files, and run files in their place, as arguments of commands."""
+"""Network files, or run files instead of them, as arguments of commands."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Final
 import click
 
 from drover.errors import FileError, visible
-from drover.network.files import loads
 from drover.network.files.disk import read_stream, read_text
 from drover.network.files.document import read_document
+from drover.network.files.network_file import loads
 from drover.network.model import Network
 from drover.runs import inspect_document as inspect_run
 from drover.runs import is_run
@@ -19,17 +19,17 @@ from drover.runs import is_run
 STDIN: Final = "-"
 
 
-def text_of(path: str) -> str:
-    """Return the text of a file, or of standard input for `-`; FileError says why it cannot be had."""
+def read_input(path: str) -> str:
+    """Return the text of a file, or of standard input for `-`; FileError if it cannot be read."""
     return read_stream(sys.stdin.buffer) if path == STDIN else read_text(path)
 
 
-def network_of(path: str) -> Network:
-    """Return the network in a network file, or the one that a run file names; FileError lists every fault.
+def read_network(path: str) -> Network:
+    """Return the network of a network file or a run file; FileError lists every fault.
 
-    A tree that the run file has is passed over, and that is said: what follows is about nodes that are all alike.
+    A tree in a run file is ignored, with a message: the commands that call this assume equal nodes.
     """
-    text = text_of(path)
+    text = read_input(path)
     document = read_document(text)
     if not is_run(document):
         return loads(text)
@@ -37,6 +37,6 @@ def network_of(path: str) -> Network:
     if run is None:
         raise FileError(faults)
     if run.cluster is not None:
-        words = "has a cluster, which does not count here: nodes are taken to be all alike, and rows to go anywhere"
+        words = "has a cluster, which is ignored here: all nodes count as equal, and rows can go to any of them"
         click.echo(f"drover: {visible(path)} {words}", err=True)
     return run.network

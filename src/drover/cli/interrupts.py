@@ -1,4 +1,4 @@
-"""Ctrl-C as a wish to stop, not as an accident."""
+"""Ctrl-C as a request to stop in good order."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 
 @contextlib.contextmanager
-def interrupts() -> Iterator[threading.Event]:
-    """Give an event that is set at the first Ctrl-C or SIGTERM; a second one ends the program.
+def catch_interrupts() -> Iterator[threading.Event]:
+    """Yield an event that the first Ctrl-C or SIGTERM sets; a second one ends the program.
 
-    PySpark's own answer to Ctrl-C cancels the jobs of the running batch and says so in a traceback.
+    PySpark's own handler would cancel the jobs of the running batch and print a traceback.
     """
     stopped = threading.Event()
 

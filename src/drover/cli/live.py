@@ -1,6 +1,6 @@
-"""How a board looks: a picture that changes in place on a terminal, a line per batch elsewhere.
+"""Displays of a running network: a picture that is updated in place on a terminal, a line per batch elsewhere.
 
-Rule 1: all of it goes to standard error; standard output is for results.
+Rule 1: displays write to standard error; standard output is for results.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from drover.cli.board import Board, Entry, line_of
+from drover.cli.run_figures import Entry, RunFigures, line_of
 from drover.errors import visible
 
 BAR: Final = 18  # characters
 HOTTEST: Final = 6  # operators
-SHOWN: Final = 3  # sentences
-COLOURS: Final = ((0.8, "red"), (0.5, "yellow"), (0.0, "green"))  # from this share of a core on
+SHOWN: Final = 3  # messages
+COLOURS: Final = ((0.8, "red"), (0.5, "yellow"), (0.0, "green"))  # from this share of a core upwards
 
 Rows = Sequence[Mapping[str, Any]]  # Any: cells
-Last = Callable[[], tuple[str, Rows]]  # a title, and the last rows of the results
-Share = Callable[[], float | None]  # of the work done, where that is known
+Last = Callable[[], tuple[str, Rows]]  # a title and the newest result rows
+Share = Callable[[], float | None]  # completed share of the work, if known
 
 
 class Display(Protocol):
-    """Shows a run while it goes on."""
+    """Shows a run while it is running."""
 
-    def show(self, board: Board, entries: Sequence[Entry]) -> None:
-        """Show the board after some new batches."""
+    def show(self, figures: RunFigures, entries: Sequence[Entry]) -> None:
+        """Show the figures after some new batches."""
 
-    def say(self, board: Board, sentence: str) -> None:
-        """Tell that something was done."""
+    def add_message(self, figures: RunFigures, message: str) -> None:
+        """Show a message."""
 
     def __enter__(self) -> Self: ...
 
@@ -48,14 +48,14 @@ class Display(Protocol):
     ) -> None: ...
 
 
-class Lines:
+class LineView:
     """A line per batch on standard error, and with `as_json` an object per batch on standard output."""
 
     def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
         self.as_json = as_json
         self.quiet = quiet
 
-    def show(self, board: Board, entries: Sequence[Entry]) -> None:  # noqa: ARG002 - Display's signature
+    def show(self, figures: RunFigures, entries: Sequence[Entry]) -> None:  # noqa: ARG002 - Display's signature
         """Print the batches."""
         for entry in entries:
             if self.as_json:
@@ -64,10 +64,10 @@ class Lines:
             elif not self.quiet:
                 click.echo(line_of(entry), err=True)
 
-    def say(self, board: Board, sentence: str) -> None:
-        """Print the sentence."""
-        board.messages.append(sentence)
-        click.echo(visible(sentence), err=True)
+    def add_message(self, figures: RunFigures, message: str) -> None:
+        """Print the message."""
+        figures.messages.append(message)
+        click.echo(visible(message), err=True)
 
     def __enter__(self) -> Self:
         return self
@@ -78,8 +78,8 @@ class Lines:
         pass
 
 
-class Picture:
-    """A picture in place, on a terminal."""
+class TerminalView:
+    """A picture on a terminal, updated in place."""
 
     def __init__(self, console: Console, title: str, last: Last, share: Share = lambda: None) -> None:
         self.title = title
@@ -88,15 +88,15 @@ class Picture:
         waiting = Text("waiting for the first batch: Spark's workers are starting ...", style="dim")
         self.live = Live(waiting, console=console, refresh_per_second=4, screen=True)
 
-    def show(self, board: Board, entries: Sequence[Entry]) -> None:  # noqa: ARG002 - Display's signature
-        """Draw the board."""
-        if board.batches:
-            self.live.update(picture(board, self.title, self.last(), self.share()))
+    def show(self, figures: RunFigures, entries: Sequence[Entry]) -> None:  # noqa: ARG002 - Display's signature
+        """Draw the figures."""
+        if figures.batches:
+            self.live.update(picture(figures, self.title, self.last(), self.share()))
 
-    def say(self, board: Board, sentence: str) -> None:
-        """Write the sentence below the board."""
-        board.messages.append(sentence)
-        self.show(board, ())
+    def add_message(self, figures: RunFigures, message: str) -> None:
+        """Show the message below the figures."""
+        figures.messages.append(message)
+        self.show(figures, ())
 
     def __enter__(self) -> Self:
         self.live.__enter__()
@@ -108,76 +108,88 @@ class Picture:
         self.live.__exit__(kind, error, trace)
 
 
-def picture(board: Board, title: str, last: tuple[str, Rows], share: float | None) -> RenderableType:
-    """Return the board as something that rich can draw."""
+def picture(figures: RunFigures, title: str, last: tuple[str, Rows], share: float | None) -> RenderableType:
+    """Return the figures as something that rich can draw."""
     two = Table.grid(expand=True, padding=(0, 2))
     two.add_column(ratio=4)
     two.add_column(ratio=7)
-    two.add_row(_sources(board), _nodes(board))
-    said = [Text.assemble(("> ", "bold cyan"), (visible(text), "")) for text in board.messages[-SHOWN:]]
+    two.add_row(_sources(figures), _nodes(figures))
+    messages = [Text.assemble(("> ", "bold cyan"), (visible(text), "")) for text in figures.messages[-SHOWN:]]
     return Group(
-        Panel(Group(_head(board, share), Text(), two), title=visible(title), title_align="left", border_style="dim"),
-        _hottest(board),
+        Panel(Group(_head(figures, share), Text(), two), title=visible(title), title_align="left", border_style="dim"),
+        _hottest(figures),
         Text(),
         _rows(*last),
         Text(),
-        *said,
+        *messages,
     )
 
 
-def _head(board: Board, share: float | None) -> RenderableType:
-    entry = board.last
+def _head(figures: RunFigures, share: float | None) -> RenderableType:
+    entry = figures.last
     text = Text.assemble(
-        ("batch ", "dim"), f"{entry['batch']:,}", ("   plan ", "dim"), str(entry["plan"]),
-        ("   nodes ", "dim"), str(entry["nodes"]), ("   hops ", "dim"), str(entry["hops"]),
-        ("   per batch ", "dim"), f"{board.per_batch:.2f} s",
-        ("   running ", "dim"), f"{board.now - board.began:.0f} s",
-    )  # fmt: skip
+        ("batch ", "dim"),
+        f"{entry['batch']:,}",
+        ("   plan ", "dim"),
+        str(entry["plan"]),
+        ("   nodes ", "dim"),
+        str(entry["nodes"]),
+        ("   hops ", "dim"),
+        str(entry["hops"]),
+        ("   per batch ", "dim"),
+        f"{figures.per_batch:.2f} s",
+        ("   running ", "dim"),
+        f"{figures.now - figures.began:.0f} s",
+    )
     grid = Table.grid(expand=True, padding=(0, 2))
     grid.add_column()
     grid.add_column(ratio=1)
     grid.add_column(justify="right", width=4)
-    reached = f"{told:%Y-%m-%d %H:%M}" if (told := board.event_time) else "-"
+    reached = f"{time:%Y-%m-%d %H:%M}" if (time := figures.event_time) else "-"
     bar = "" if share is None else ProgressBar(total=1.0, completed=min(share, 1.0))
     grid.add_row(Text.assemble(("event time ", "dim"), reached), bar, "" if share is None else f"{share:.0%}")
     return Group(text, grid)
 
 
 def _table(*columns: str) -> Table:
-    """Return a table without lines; columns that begin with > hold figures."""
+    """Return a table without borders; columns that begin with > are aligned to the right."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", expand=False)
     for column in columns:
         table.add_column(column.removeprefix(">"), justify="right" if column.startswith(">") else "left", no_wrap=True)
     return table
 
 
-def _sources(board: Board) -> Table:
+def _sources(figures: RunFigures) -> Table:
     table = _table("source", ">rows/s", ">rows")
-    for source in board.sources:
-        table.add_row(visible(source), f"{board.rate(source):,.0f}", f"{board.rows_in[source]:,}")
+    for source in figures.sources:
+        table.add_row(visible(source), f"{figures.rate(source):,.0f}", f"{figures.rows_in[source]:,}")
     return table
 
 
-def _nodes(board: Board) -> Table:
+def _nodes(figures: RunFigures) -> Table:
     table = _table(">node", "load", ">", "runs")
-    loads, homes = board.loads(), board.homes()
+    loads = figures.loads()
+    operators = figures.operators_by_node()
     most = max(loads, default=0.0) or 1.0
     for node, load in enumerate(loads):
         colour = next(colour for least, colour in COLOURS if load >= least)
         full = round(BAR * load / most)
         bar = Text("█" * full, style=colour).append("░" * (BAR - full), style="bright_black")
-        names = Text(visible(", ".join(homes.get(node, [])) or "-"), overflow="ellipsis")
+        names = Text(visible(", ".join(operators.get(node, [])) or "-"), overflow="ellipsis")
         table.add_row(str(node), bar, f"{load:.1%}", names)
     return table
 
 
-def _hottest(board: Board) -> Table:
+def _hottest(figures: RunFigures) -> Table:
     table = _table("operators, hottest first", ">node", ">rows/s", ">busy ms/s", ">state kB")
-    for hot in board.hottest()[:HOTTEST]:
+    for hot in figures.hottest()[:HOTTEST]:
         table.add_row(
-            visible(hot.operator), str(hot.node), f"{hot.rows:,.0f}", f"{1000 * hot.busy:.1f}",
+            visible(hot.operator),
+            str(hot.node),
+            f"{hot.rows:,.0f}",
+            f"{1000 * hot.busy:.1f}",
             f"{hot.state_bytes / 1000:,.1f}",
-        )  # fmt: skip
+        )
     return table
 
 
@@ -191,7 +203,7 @@ def _rows(title: str, rows: Rows) -> RenderableType:
 
 
 def cell_text(cell: object) -> str:
-    """Return a cell as people read it."""
+    """Return a cell as text for people."""
     match cell:
         case float():
             return f"{cell:,.1f}"

@@ -1,4 +1,4 @@
-"""What `drover plan` finds out and says; apart from the command, because it takes a second to import."""
+"""The work and the output of `drover plan`; apart from the command, because its imports take a second."""
 
 from __future__ import annotations
 
@@ -11,94 +11,101 @@ import numpy as np
 from numpy.random import default_rng
 
 from drover.cli.headroom import table
-from drover.cli.loads import knowledge, read_capacity, told_of
+from drover.cli.load_options import origin_lines, read_capacity, read_load_options
 from drover.errors import nearest, shorten, visible
 from drover.load.arrays import Ints
 from drover.load.headroom import growth
 from drover.load.profile import Profile
-from drover.network.drawing.summary import count
 from drover.network.model import Network
 from drover.network.schema import known
 from drover.placement.judge import Rejected, Verdict, compare, judge
 from drover.placement.model import problem_of
 from drover.placement.plan import Move, Plan, moves, round_robin, unit_of
 from drover.placement.policy import propose
-from drover.placement.problem import Groups, Problem
-from drover.placement.score import Score, node_loads, score
+from drover.placement.problem import Groups, PlacementProblem
+from drover.placement.score import PlanScore, node_loads, score
+from drover.wording import count
 
 SHOWN = 60  # characters of a node's units, and moves of a plan
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A network with what is known of it."""
+class PlanRequest:
+    """What to plan for: the profile of a network, and its placement problem."""
 
     profile: Profile
-    problem: Problem
+    problem: PlacementProblem
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """All that is to be said."""
+class PlanReport:
+    """A plan and how it compares with the one before."""
 
     profile: Profile
-    problem: Problem
+    problem: PlacementProblem
     policy: str
-    changes: bool  # whether there is a plan already; otherwise `before` deals the units out in turn, to compare with
+    changes: bool  # whether there was a plan before; otherwise `before` is round-robin, for comparison
     before: Plan
     after: Plan
-    scores: tuple[Score, Score]
+    scores: tuple[PlanScore, PlanScore]
     verdicts: tuple[Verdict, ...]
     refusal: str | None
     moves: tuple[tuple[Move, str], ...]  # each with its reason
 
 
-def ask(
+def read_request(
     network: Network, rates: Sequence[str], statistics: str | None, capacity: Sequence[str], nodes: int
-) -> Question:
-    """Return what the options say of a network."""
-    told = told_of(network, rates, statistics)
-    return Question(told.profile, problem_of(told.profile, read_capacity(capacity, nodes), series=told.series))
+) -> PlanRequest:
+    """Return the request that the options describe."""
+    options = read_load_options(network, rates, statistics)
+    problem = problem_of(options.profile, read_capacity(capacity, nodes), series=options.series)
+    return PlanRequest(options.profile, problem)
 
 
-def with_rules(question: Question, pins: Sequence[str], together: Sequence[str], apart: Sequence[str]) -> Problem:
+def with_rules(
+    request: PlanRequest, pins: Sequence[str], together: Sequence[str], apart: Sequence[str]
+) -> PlacementProblem:
     """Return the problem with pins such as `counts=0` and groups such as `busy,small`."""
-    problem = question.problem
+    problem = request.problem
     pinned = np.array(problem.pinned)
     for text in pins:
         unit, _, node = text.rpartition("=")
         if not unit or not node.isascii() or not node.isdigit() or int(node) >= problem.n:
-            raise click.BadParameter(f"{shorten(text)} is no UNIT=NODE; the nodes are 0 to {problem.n - 1}.")
+            raise click.BadParameter(
+                f"{shorten(text)} is not of the form UNIT=NODE; the nodes are 0 to {problem.n - 1}."
+            )
         pinned[_unit(problem, unit)] = int(node)
     return replace(problem, pinned=pinned, together=_groups(problem, together), apart=_groups(problem, apart))
 
 
-def _groups(problem: Problem, texts: Sequence[str]) -> Groups:
+def _groups(problem: PlacementProblem, texts: Sequence[str]) -> Groups:
     return tuple(tuple(dict.fromkeys(_unit(problem, name) for name in text.split(","))) for text in texts)
 
 
-def _unit(problem: Problem, name: str) -> int:
+def _unit(problem: PlacementProblem, name: str) -> int:
     if name not in problem.units:
         hint = visible(f"{nearest(name, problem.units)}Known: {known(problem.units)}.")
-        raise click.BadParameter(f"{shorten(name)} is no unit of the network. {hint}")
+        raise click.BadParameter(f"{shorten(name)} is not a unit of the network. {hint}")
     return problem.units.index(name)
 
 
-def find(question: Question, problem: Problem, current: Plan | None, policy: str, seed: int) -> Answer:
-    """Return the plan that a policy proposes, compared with the current one, or with units dealt out in turn."""
-    before = current or round_robin(question.profile.network, problem.n)
+def make_report(
+    request: PlanRequest, problem: PlacementProblem, current: Plan | None, policy: str, seed: int
+) -> PlanReport:
+    """Return the plan that a policy proposes, compared with the current plan, or else with round-robin."""
+    before = current or round_robin(request.profile.network, problem.n)
     start = problem.places(before)
-    asked = problem if current is None else replace(problem, current=start)
-    places = propose(asked, policy, default_rng(seed))
+    given = problem if current is None else replace(problem, current=start)
+    places = propose(given, policy, default_rng(seed))
     after = problem.plan(places, before.number + 1)
     scored = replace(problem, current=start)
     verdict = judge(problem, start, places)
     found = score(scored, start), score(scored, places)
-    scores = _exact(question.profile, problem, found[0], before), _exact(question.profile, problem, found[1], after)
+    scores = _exact(request.profile, problem, found[0], before), _exact(request.profile, problem, found[1], after)
     sizes = dict(zip(problem.units, problem.state.tolist(), strict=True))
     made = () if current is None else moves(before, after, sizes)
-    return Answer(
-        question.profile,
+    return PlanReport(
+        request.profile,
         problem,
         policy,
         current is not None,
@@ -111,16 +118,16 @@ def find(question: Question, problem: Problem, current: Plan | None, policy: str
     )
 
 
-def _exact(profile: Profile, problem: Problem, found: Score, plan: Plan) -> Score:
-    """Return a score with the headroom that `drover headroom` tells: the linear model takes joins for linear."""
+def _exact(profile: Profile, problem: PlacementProblem, found: PlanScore, plan: Plan) -> PlanScore:
+    """Return a score with the exact headroom, as in `drover headroom`: the linear model treats joins as linear."""
     units = {operator.name: unit_of(operator) for operator in profile.network.operators}
     if not all(plan.node_of.get(unit, problem.n) < problem.n for unit in units.values()):
         return found
     return replace(found, headroom=growth(profile, units, plan.node_of, problem.capacity).factor)
 
 
-def reason(problem: Problem, places: Ints, now: Score, move: Move) -> str:
-    """Return what would be worse if a unit had stayed, in words: of all goals the one that would change most."""
+def reason(problem: PlacementProblem, places: Ints, now: PlanScore, move: Move) -> str:
+    """Return what would be worse if the unit had stayed: the goal that would change most."""
     if move.source is None or move.source >= problem.n:
         return "it had no node"
     undone = np.array(places)
@@ -132,15 +139,16 @@ def reason(problem: Problem, places: Ints, now: Score, move: Move) -> str:
     return f"without it, {most.goal.words} would be {most.after:.4g} instead of {most.before:.4g}"
 
 
-def lines(answer: Answer) -> Iterator[str]:
-    """Yield what a person reads."""
-    name, nodes = visible(answer.profile.network.name), count(answer.problem.n, "node")
+def lines(answer: PlanReport) -> Iterator[str]:
+    """Yield the output for people."""
+    name = visible(answer.profile.network.name)
+    nodes = count(answer.problem.n, "node")
     made = f"{count(len(answer.moves), 'move')} from plan {answer.before.number}" if answer.changes else "a first plan"
     yield f"{name} on {nodes}, by {answer.policy}: {made}"
     yield ""
     yield from table(["node", "load", "capacity", "used", "units"], list(_node_rows(answer)))
     yield ""
-    former = "before" if answer.changes else "in turn"
+    former = "before" if answer.changes else "round-robin"
     yield from table(["goal", former, "planned", "verdict"], [_goal_row(verdict) for verdict in answer.verdicts])
     yield ""
     for move, why in answer.moves[:SHOWN]:
@@ -148,13 +156,13 @@ def lines(answer: Answer) -> Iterator[str]:
     if len(answer.moves) > SHOWN:
         yield f"... and {len(answer.moves) - SHOWN} more moves"
     if answer.refusal is not None:
-        yield f"the judge refuses this change: {visible(answer.refusal)}"
+        yield f"the judge rejects this change: {visible(answer.refusal)}"
     elif answer.changes:
         yield "the judge accepts this change"
-    yield from knowledge(answer.profile)
+    yield from origin_lines(answer.profile)
 
 
-def _node_rows(answer: Answer) -> Iterator[list[str]]:
+def _node_rows(answer: PlanReport) -> Iterator[list[str]]:
     problem = answer.problem
     loads = node_loads(problem, problem.places(answer.after))
     for i, (load, capacity) in enumerate(zip(loads, problem.capacity, strict=True)):
@@ -169,13 +177,13 @@ def _goal_row(verdict: Verdict) -> list[str]:
     return [verdict.goal.words, *values, f"{verdict.change}{missed}"]
 
 
-def plan_data(answer: Answer) -> dict[str, object]:
-    """Return a plan as a plan file has it."""
+def plan_data(answer: PlanReport) -> dict[str, object]:
+    """Return the plan in the form of a plan file."""
     return {"number": answer.after.number, "nodes": answer.after.nodes, "node_of": dict(answer.after.node_of)}
 
 
-def as_data(answer: Answer) -> dict[str, object]:
-    """Return what a program reads: a plan file with more in it; what is not known, or has no limit, is null."""
+def as_data(answer: PlanReport) -> dict[str, object]:
+    """Return the output for programs: a plan file with more fields; unknown and unlimited values are null."""
     problem = answer.problem
     loads = node_loads(problem, problem.places(answer.after))
     before, after = ({key: _finite(value) for key, value in asdict(each).items()} for each in answer.scores)

@@ -1,4 +1,4 @@
-"""What `drover plan --from CHECKPOINT` says: the change of plan that a run proposes, or why it proposes none."""
+"""The output of `drover plan --from CHECKPOINT`: the change of plan that a run proposes, or why there is none."""
 
 from __future__ import annotations
 
@@ -7,30 +7,32 @@ from typing import Any, Final
 
 from drover.cli.headroom import table
 from drover.errors import visible
-from drover.network.drawing.summary import count
+from drover.wording import count
 
 SHOWN: Final = 60  # characters of a node's units, and moves of a plan
 
 Json = Mapping[str, Any]  # Any: JSON
 
 
-def state_of(answer: Json) -> str:
-    """Return in words whether a run works, and how sure that is."""
+def describe_run_state(answer: Json) -> str:
+    """Return in words whether a run is running, and where the answer comes from."""
     if answer["running"] is None:
-        return "as last written (whether it runs cannot be told: its checkpoint is on no disk of this machine)"
+        return (
+            "as last written (drover cannot tell whether it is running, because the checkpoint is not on a local disk)"
+        )
     if not answer["running"]:
         return "stopped"
-    return "running" if answer["live"] else "running without an endpoint, so this is what it has written last"
+    return "running" if answer["live"] else "running without an endpoint, so this is from its checkpoint"
 
 
-def move_words(move: Json) -> str:
+def describe_move(move: Json) -> str:
     """Return a move in words."""
     start = "new" if move["source"] is None else f"node {move['source']}"
     return f"{visible(move['unit'])}: {start} -> node {move['target']}, {move['bytes']:,.0f} bytes"
 
 
 def units_by_node(node_of: Mapping[str, int], nodes: int) -> list[str]:
-    """Return the names of the units of each node, cut if they are many."""
+    """Return the names of the units of each node, cut to SHOWN characters."""
     found: list[list[str]] = [[] for _ in range(nodes)]
     for unit, node in node_of.items():
         found[node].append(visible(unit))
@@ -39,18 +41,20 @@ def units_by_node(node_of: Mapping[str, int], nodes: int) -> list[str]:
 
 
 def lines(answer: Json, checkpoint: str) -> Iterator[str]:
-    """Yield what a person reads."""
-    name, found = visible(answer["network"]), answer["proposal"]
-    yield f"{name}, {state_of(answer)}, mode {answer['mode']}, period {answer['period']}: {_headline(answer)}"
+    """Yield the output for people."""
+    name = visible(answer["network"])
+    found = answer["proposal"]
+    yield f"{name}, {describe_run_state(answer)}, mode {answer['mode']}, period {answer['period']}: {_headline(answer)}"
     if answer["approved"] is not None:
-        yield f"approved already, for when the run starts: {visible(answer['approved'])}; to apply another replaces it"
+        approved = visible(answer["approved"])
+        yield f"{approved} is approved and will be applied when the run starts; applying another one replaces it"
     shown = found or answer["refused"]
     if shown is not None:
         yield from _body(answer, shown)
     yield from _refusals(answer["refusals"])
     if found is not None:
         yield ""
-        yield f"apply it: drover apply {visible(found['id'])} --from {visible(checkpoint)}"
+        yield f"to apply it: drover apply {visible(found['id'])} --from {visible(checkpoint)}"
 
 
 def _headline(answer: Json) -> str:
@@ -63,7 +67,7 @@ def _headline(answer: Json) -> str:
         if answer["waits"]
         else "is on trial"
         if answer["kind"] == "on trial"
-        else "was worked out now and has not been on trial"
+        else "was made on request and has not been on trial"
     )
     return f"proposal {visible(found['id'])} ({of}) {how}"
 
@@ -79,10 +83,11 @@ def _body(answer: Json, found: Json) -> Iterator[str]:
     yield from table(["node", "before", "after", "units after"], rows)
     yield ""
     for shape in found.get("shapes", ()):
-        (rows, columns), (then_rows, then_columns) = shape["before"], shape["after"]
+        (rows, columns) = shape["before"]
+        (then_rows, then_columns) = shape["after"]
         yield f"join {visible(shape['join'])}: spread {then_rows} x {then_columns} instead of {rows} x {columns}"
     for move in found["moves"][:SHOWN]:
-        yield move_words(move)
+        yield describe_move(move)
     if len(found["moves"]) > SHOWN:
         yield f"... and {len(found['moves']) - SHOWN} more moves"
     yield ""
@@ -98,6 +103,6 @@ def _refusals(refusals: Sequence[Json]) -> Iterator[str]:
     if refusals:
         yield ""
     for refusal in refusals[:SHOWN]:
-        yield f"not moved: {move_words(refusal['move'])}: {visible(refusal['reason'])}"
+        yield f"not moved: {describe_move(refusal['move'])}: {visible(refusal['reason'])}"
     if len(refusals) > SHOWN:
-        yield f"... and {len(refusals) - SHOWN} more that are not moved"
+        yield f"... and {len(refusals) - SHOWN} more units that are not moved"

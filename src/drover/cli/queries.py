@@ -1,4 +1,4 @@
-"""`drover submit`, `drop` and `queries`: small queries of a network that runs, handed in, taken out and listed."""
+"""`drover submit`, `drop` and `queries`: submit, drop and list small queries of a running network."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from typing import Any, Final
 
 import click
 
-from drover.cli.asking import from_option, json_option, tell
 from drover.cli.headroom import table
 from drover.cli.inputs import STDIN
-from drover.cli.proposals import Json, state_of
+from drover.cli.inspect import from_option, json_option, print_answer
+from drover.cli.proposals import Json, describe_run_state
 from drover.errors import DroverError, Fault, FaultsError, visible
 from drover.network.files.disk import read_stream, read_text
 from drover.network.files.document import Fields
 from drover.network.files.lines import placed
-from drover.network.queries.notation import Entry, entries_of, plain_of
+from drover.network.queries.notation import QueryEntry, entries_of, plain_of
 from drover.spark.caller import ask
+from drover.wording import count
 
 MOST_BYTES: Final = 256 * 2**20  # of a query file
-AT_ONCE: Final = 20_000  # queries in one request, unless all are to be taken or none
-MOST_SENT: Final = 60 * 2**20  # and bytes; an endpoint takes a little more
+AT_ONCE: Final = 20_000  # queries in one request, unless --atomic
+MOST_SENT: Final = 60 * 2**20  # bytes in one request; an endpoint accepts a little more
 SHOWN: Final = 20  # queries, and refusals
 PER_MILLE: Final = 1_000
 
@@ -30,29 +31,29 @@ PER_MILLE: Final = 1_000
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--to", "checkpoint", metavar="CHECKPOINT", required=True, help="The checkpoint of the run.")
-@click.option("--atomic", is_flag=True, help="Take all queries, or none if one of them is refused.")
+@click.option("--atomic", is_flag=True, help="Accept all queries, or none if any is refused.")
 @json_option
 def submit(files: tuple[str, ...], checkpoint: str, atomic: bool, as_json: bool) -> int:
-    """Hand queries in to the run that works on CHECKPOINT; they run from its next batch on.
+    """Submit queries to the run on CHECKPOINT. They run from its next batch on.
 
-    FILE is YAML (one query, a list of them, or several documents) or, by its ending .jsonl, one JSON object per line;
-    `-` is standard input. Every query is judged by itself: those that are refused are told with their reasons, and the
-    others are taken. What is accepted is on disk, and survives whatever happens to the run.
+    FILE is YAML (one query, a list of queries, or several documents) or, if its name ends in .jsonl, one JSON object
+    per line; `-` is standard input. Each query is checked on its own. Refused queries are printed with their faults;
+    the others are accepted. Accepted queries are on disk, and survive a crash of the run.
 
     \b
       drover submit queries.yaml --to /data/checkpoint
     """  # noqa: D301 - click wants the character itself
     given = [(file, entry) for file in files for entry in _entries(file)]
     answer = _send(checkpoint, given, atomic)
-    tell(answer, _submit_lines(answer), as_json)
+    print_answer(answer, _submit_lines(answer), as_json)
     if not as_json:
         for refusal in answer["refusals"][:SHOWN]:
             click.echo(f"drover: {_refusal_line(refusal)}", err=True)
     return 1 if answer["refused"] else 0
 
 
-def _entries(file: str) -> list[Entry]:
-    """Return what a file holds; FaultsError of the file has its name."""
+def _entries(file: str) -> list[QueryEntry]:
+    """Return the entries of a file; its faults become a DroverError with the name of the file."""
     try:
         piped = file == STDIN
         text = read_stream(sys.stdin.buffer, MOST_BYTES) if piped else read_text(file, MOST_BYTES)
@@ -61,14 +62,14 @@ def _entries(file: str) -> list[Entry]:
         raise DroverError("\n".join(f"{file}: {fault}" for fault in error.faults)) from error
 
 
-def _send(checkpoint: str, given: Sequence[tuple[str, Entry]], atomic: bool) -> dict[str, Any]:  # Any: JSON
-    """Hand in what can be read at all, and put what is refused together, in order, with its file and line."""
+def _send(checkpoint: str, given: Sequence[tuple[str, QueryEntry]], atomic: bool) -> dict[str, Any]:  # Any: JSON
+    """Send the queries that could be read; return all refusals, in order, with file and line."""
     unread = {
-        index: {"name": None, "faults": [_told(fault) for fault in entry.faults]}
+        index: {"name": None, "faults": [_to_json(fault) for fault in entry.faults]}
         for index, (_, entry) in enumerate(given)
         if entry.node is None
     }
-    # Who takes all or none has to hear of those, too, and refuses them as it does whatever is no query.
+    # With --atomic, unreadable queries are sent, too, so that the run refuses the whole request.
     sent = [index for index in range(len(given)) if atomic or index not in unread]
     total: dict[str, Any] = {"accepted": 0, "refused": len(given) - len(sent), "running": True, "live": True}
     nodes = [given[index][1].node for index in sent]
@@ -80,7 +81,7 @@ def _send(checkpoint: str, given: Sequence[tuple[str, Entry]], atomic: bool) -> 
         except DroverError as error:
             if not total["accepted"]:
                 raise
-            raise DroverError(f"{error} Of those sent before, {_count(total['accepted'])} were accepted.") from error
+            raise DroverError(f"{error} Before that, {_count(total['accepted'])} were accepted.") from error
         total["accepted"] += answer["accepted"]
         total["refused"] += answer["refused"]
         found |= {sent[first + one["index"]]: one for one in answer["refusals"]}
@@ -90,24 +91,30 @@ def _send(checkpoint: str, given: Sequence[tuple[str, Entry]], atomic: bool) -> 
 
 
 def _parts(plain: Sequence[object]) -> Iterator[tuple[int, int]]:
-    """Yield from where to where queries go into one request."""
+    """Yield the first index and the end of each request."""
     first = size = 0
     for index, one in enumerate(plain):
-        length = len(json.dumps(one)) + 2  # and what stands between two
+        length = len(json.dumps(one)) + 2  # with the separator
         if index > first and (index - first == AT_ONCE or size + length > MOST_SENT):
             yield first, index
-            first, size = index, 0
+            first = index
+            size = 0
         size += length
     if first < len(plain):
         yield first, len(plain)
 
 
-def _told(fault: Fault) -> dict[str, Any]:  # Any: JSON
-    return {"path": list(fault.path), "value": fault.value, "rule": fault.rule, "way_out": fault.way_out,
-            "text": fault.text}  # fmt: skip
+def _to_json(fault: Fault) -> dict[str, Any]:  # Any: JSON
+    return {
+        "path": list(fault.path),
+        "value": fault.value,
+        "rule": fault.rule,
+        "way_out": fault.way_out,
+        "text": fault.text,
+    }
 
 
-def _located(refusal: dict[str, Any], file: str, entry: Entry) -> dict[str, Any]:  # Any: JSON
+def _located(refusal: dict[str, Any], file: str, entry: QueryEntry) -> dict[str, Any]:  # Any: JSON
     """Return a refusal with the file and the lines of its faults."""
     faults = []
     for one in refusal["faults"]:
@@ -121,65 +128,63 @@ def _submit_lines(answer: Json) -> Iterator[str]:
     total = answer["accepted"] + answer["refused"]
     yield f"{answer['accepted']:,} of {_count(total)} accepted, to run from the next batch on"
     if answer["refused"] > SHOWN:
-        yield f"{answer['refused']:,} refused; the first {SHOWN} are told, --json tells more"
+        yield f"{answer['refused']:,} refused; the first {SHOWN} are shown, --json has more"
 
 
 def _refusal_line(refusal: Json) -> str:
     name = "" if refusal["name"] is None else f"query {visible(refusal['name'])}: "
-    said = "; ".join(visible(fault["text"]) for fault in refusal["faults"])
-    return f"{visible(refusal['file'])}, line {refusal['faults'][0]['line']}: {name}{said}"
+    faults = "; ".join(visible(fault["text"]) for fault in refusal["faults"])
+    return f"{visible(refusal['file'])}, line {refusal['faults'][0]['line']}: {name}{faults}"
 
 
 @click.command()
 @click.argument("names", metavar="NAME...", nargs=-1)
 @from_option
-@click.option("--tenant", metavar="NAME", help="Drop queries of this tenant alone.")
-@click.option("--all", "every", is_flag=True, help="Drop all queries: of the tenant, or of everybody.")
+@click.option("--tenant", metavar="NAME", help="Drop only queries of this tenant.")
+@click.option("--all", "every", is_flag=True, help="Drop all queries, or all of the tenant.")
 @json_option
 def drop(names: tuple[str, ...], checkpoint: str, tenant: str | None, every: bool, as_json: bool) -> None:
-    """Take the queries NAME... out of a run: they end with the batch that is running, and their state is deleted.
+    """Drop the queries NAME... of a run. They end with the batch that is running, and their state is deleted.
 
-    If one of them is not there, none is dropped. A run that is stopped drops them when it starts again.
+    If one of them does not exist, none is dropped. A stopped run drops them when it starts again.
 
     \b
       drover drop busy-east --from /data/checkpoint
       drover drop --all --tenant acme --from /data/checkpoint
     """  # noqa: D301 - click wants the character itself
     if every == bool(names):
-        raise click.UsageError(
-            "Name the queries to drop, or ask for all of them with --all; not both, and not neither."
-        )
-    of = {} if tenant is None else {"tenant": tenant}
-    answer = ask(checkpoint, "drop", names=list(names), all=every, **of)
+        raise click.UsageError("Either name the queries to drop, or drop all of them with --all.")
+    owner = {} if tenant is None else {"tenant": tenant}
+    answer = ask(checkpoint, "drop", names=list(names), all=every, **owner)
     when = "with the next batch" if answer["running"] else "when the run starts"
-    tell(answer, iter([f"{_count(answer['dropped'])} dropped, to be gone {when}"]), as_json)
+    print_answer(answer, iter([f"{_count(answer['dropped'])} dropped, to be gone {when}"]), as_json)
 
 
 @click.command()
 @click.argument("checkpoint")
-@click.option("--tenant", metavar="NAME", help="List queries of this tenant alone.")
+@click.option("--tenant", metavar="NAME", help="List only queries of this tenant.")
 @json_option
 def queries(checkpoint: str, tenant: str | None, as_json: bool) -> None:
-    """List the queries of the run on CHECKPOINT: state, node, rates, cost, state, and why some are parked.
+    """List the queries of the run on CHECKPOINT: state, node, rates, cost, state size, and why some are parked.
 
-    Rates and cost are means over the last batches; those of a run that is stopped are not known. For people, the most
-    costly are shown and the others counted; --json has them all.
+    Rates and cost are means over the last batches. A stopped run has none. The table shows the most expensive queries
+    and counts the others; --json has all of them.
     """
     answer = ask(checkpoint, "queries", **({} if tenant is None else {"tenant": tenant}))
-    tell(answer, _queries_lines(answer), as_json)
+    print_answer(answer, _queries_lines(answer), as_json)
 
 
 def _count(number: int) -> str:
-    return f"{number:,} {'query' if number == 1 else 'queries'}"
+    return count(number, "query", "queries")
 
 
 def _queries_lines(answer: Json) -> Iterator[str]:
     rows = answer["queries"]
     states = {state: sum(row["state"] == state for row in rows) for state in ("live", "waiting", "parked")}
-    told = ", ".join(f"{number:,} {state}" for state, number in states.items() if number) or "none"
+    counts = ", ".join(f"{number:,} {state}" for state, number in states.items() if number) or "none"
     lag = max((row["lag"] for row in rows if row["lag"] is not None), default=None)
     late = "" if lag is None else f"; results are at most {lag:.2f} s behind"
-    yield f"{state_of(answer)}: {_count(len(rows))}: {told}{late}"
+    yield f"{describe_run_state(answer)}: {_count(len(rows))}: {counts}{late}"
     if not rows:
         return
     shown = sorted(rows, key=lambda row: (row["parked"] is None, -(row["busy"] or 0.0), row["query"]))[:SHOWN]
@@ -195,7 +200,13 @@ def _row(row: Json) -> list[str]:
         return "-" if row[name] is None else format(row[name] * scale, form)
 
     return [
-        visible(row["query"]), visible(row["tenant"]), row["state"], figure("node", ".0f"), figure("rows_in", ",.1f"),
-        figure("rows_out", ",.2f"), figure("busy", ",.3f", PER_MILLE), figure("state_bytes", ",.0f"),
+        visible(row["query"]),
+        visible(row["tenant"]),
+        row["state"],
+        figure("node", ".0f"),
+        figure("rows_in", ",.1f"),
+        figure("rows_out", ",.2f"),
+        figure("busy", ",.3f", PER_MILLE),
+        figure("state_bytes", ",.0f"),
         visible(row["parked"] or ""),
-    ]  # fmt: skip
+    ]

@@ -10,39 +10,39 @@ from rich.console import Console
 from rich.text import Text
 
 from drover.cli.check import size
-from drover.cli.inputs import text_of
+from drover.cli.inputs import read_input
 from drover.errors import visible
-from drover.network.drawing import ASCII, LINES, Row, svg, tree
+from drover.network.drawing import ASCII, LINES, TreeLine, svg, tree
 from drover.network.drawing.summary import summary
-from drover.network.files import loads
 from drover.network.files.disk import write_text
+from drover.network.files.network_file import loads
 from drover.network.model import Network
 from drover.network.schema import Schema
 
 
 @click.command()
 @click.argument("file")
-@click.option("--svg", "drawing", metavar="OUT", help="Write a drawing to OUT, an SVG file for any web browser.")
+@click.option("--svg", "drawing", metavar="OUT", help="Write a drawing to OUT, as an SVG file.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for programs.")
 @click.option("--schemas", is_flag=True, help="Show the columns and types of every stream.")
 def show(file: str, drawing: str | None, as_json: bool, schemas: bool) -> None:
     """Show the network in FILE as a tree: below each stream, what reads it.
 
-    FILE is a network in YAML; - is standard input. An operator that reads several streams is shown below the first, and
-    the others refer to it. `=> output` marks streams that leave the network.
+    FILE is a network in YAML; - means standard input. An operator that reads several streams is shown below the first
+    one, and the others refer to it. `=> output` marks streams that leave the network.
 
     \b
       drover show traffic.yaml
       drover show traffic.yaml --svg traffic.svg
     """  # noqa: D301 - click wants the character itself
-    network = loads(text_of(file))
+    network = loads(read_input(file))
     if as_json:
         click.echo(json.dumps(_as_data(network), indent=2))
     else:
         print_tree(network, schemas)
     if drawing is not None:
         write_text(drawing, svg(network))
-        click.echo(f"drawn in {visible(drawing)}", err=True)
+        click.echo(f"drawing written to {visible(drawing)}", err=True)
 
 
 def print_tree(network: Network, schemas: bool) -> None:
@@ -50,7 +50,7 @@ def print_tree(network: Network, schemas: bool) -> None:
     guides = LINES if (sys.stdout.encoding or "").lower().startswith("utf") else ASCII
     rows = tree(network, guides, schemas=schemas)
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
-    if not console.is_terminal or console.no_color:  # rich would measure and pad; what is piped is for grep
+    if not console.is_terminal or console.no_color:  # rich would pad lines, which is a nuisance for grep
         click.echo("\n".join([size(network), *map(str, rows)]))
         return
     console.print(Text(size(network), style="bold"))
@@ -58,7 +58,7 @@ def print_tree(network: Network, schemas: bool) -> None:
         console.print(_styled(row))
 
 
-def _styled(row: Row) -> Text:
+def _styled(row: TreeLine) -> Text:
     words = [(row.name, "bold"), (row.kind, "cyan"), (row.note, ""), (row.mark, "green")]
     text = Text().append(row.guide, style="dim")
     text.append_text(Text("  ").join(Text(word, style=style) for word, style in words if word))

@@ -1,4 +1,4 @@
-"""Watching a running network: from its handle to a board and a display."""
+"""Watch a running network: from its handle to figures and a display."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from drover.cli.board import Board, Entry
 from drover.cli.live import Display
+from drover.cli.run_figures import Entry, RunFigures
 
 if TYPE_CHECKING:
     from drover.spark.handle import Handle
 
-EVERY: Final = 0.1  # seconds between looks
+EVERY: Final = 0.1  # seconds between polls
 
 
-def look(handle: Handle, board: Board, display: Display) -> None:
-    """Take the batches that have ended since the last look, and show them."""
+def poll(handle: Handle, figures: RunFigures, display: Display) -> None:
+    """Add the batches that ended since the last poll, and show them."""
     entries: Sequence[Entry] = [
-        entry for entry in handle.recentProgress if entry["batch"] > board.last.get("batch", -1)
+        entry for entry in handle.recentProgress if entry["batch"] > figures.last.get("batch", -1)
     ]
-    board.take(entries, time.monotonic())
-    display.show(board, entries)
+    figures.add(entries, time.monotonic())
+    display.show(figures, entries)
 
 
-def watch(handle: Handle, board: Board, display: Display, enough: Callable[[], bool]) -> None:
-    """Look again and again, until there is enough or the run has ended; if by an error, raise it."""
+def watch(handle: Handle, figures: RunFigures, display: Display, enough: Callable[[], bool]) -> None:
+    """Poll until `enough` returns True or the run ends; raise the error if one ended it."""
     while True:
         active = handle.isActive
-        look(handle, board, display)
+        poll(handle, figures, display)
         if enough():
             return
         if not active:
             handle.awaitTermination()
-            look(handle, board, display)
+            poll(handle, figures, display)
             return
         time.sleep(EVERY)

@@ -1,7 +1,7 @@
-"""The files of the loop in a checkpoint: what it remembers, and what it has decided.
+"""The files of the control loop in a checkpoint: its state, and the records of its decisions.
 
-Rule 1: a file is whole or absent, and can tell that it is whole. Rule 2: what is lost here loses no row: the data loop
-has its own files, and the control loop starts again from nothing if its files are gone.
+Rule 1: a file is complete or absent, and its checksum proves it. Rule 2: losing these files loses no row. The data loop
+has its own files, and the control loop starts from nothing if its files are gone.
 """
 
 from __future__ import annotations
@@ -15,38 +15,36 @@ from pyarrow.fs import FileSystem
 
 from drover.control import record as records
 from drover.control import state as states
-from drover.control.record import Proposal, Record, proposal_of
+from drover.control.record import PeriodRecord, Proposal, proposal_of
 from drover.control.settings import MEMORY
-from drover.control.state import State
+from drover.control.state import ControlState
 from drover.errors import StateError
 from drover.flow.state.documents import FORMAT, seal, unseal
 from drover.flow.state.storage import RESTORE, delete, exists, join, read_whole, sizes, write_whole
 from drover.load.window import Period, Window
 
 FOLDER: Final = "control"
-CHUNK: Final = 60  # records per file: a period writes one small file anew
-KEPT: Final = 100  # files; an hour and a half of periods of a second
+CHUNK: Final = 60  # records per file: every period rewrites one small file
+KEPT: Final = 100  # files; at one period per second, an hour and forty minutes
 NAME: Final = re.compile(r"(\d{12})\.json")
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
-    """What a restart goes on with."""
+class SavedState:
+    """What a restart continues with."""
 
-    state: State = field(default_factory=State)
-    drained: frozenset[int] = frozenset()  # nodes that somebody wants empty
-    network: str = ""  # its name
+    state: ControlState = field(default_factory=ControlState)
+    drained: frozenset[int] = frozenset()  # nodes to be kept empty
+    network: str = ""  # name of the network
     mode: str = "observe"
-    settings: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # Any: JSON, of `settings.described`; what the run was told
+    settings: Mapping[str, Any] = field(default_factory=dict)  # Any: JSON, from `settings_to_json`
     approved: Proposal | None = None  # to be carried out when the run starts again
 
 
-def save(fs: FileSystem, root: str, saved: Saved) -> None:
-    """Write what a restart goes on with: the newest period, which is large, and all but the older ones.
+def save_state(fs: FileSystem, root: str, saved: SavedState) -> None:
+    """Write what a restart continues with: the newest period in a file of its own, and the rest of the state.
 
-    It has to be called in every period: those before the newest are taken to be there.
+    Call it in every period: it relies on the files of earlier periods being there.
     """
     window = saved.state.window
     if window.periods:
@@ -56,42 +54,50 @@ def save(fs: FileSystem, root: str, saved: Saved) -> None:
         if exists(fs, old := _period_path(root, newest.number - window.length)):
             delete(fs, old)
     body = {
-        "state": states.to_json(replace(saved.state, window=Window(window.length))), "newest": saved.state.period,
-        "drained": sorted(saved.drained), "network": saved.network, "mode": saved.mode,
-        "settings": dict(saved.settings), "approved": None if saved.approved is None else asdict(saved.approved),
-    }  # fmt: skip
+        "state": states.to_json(replace(saved.state, window=Window(window.length))),
+        "newest": saved.state.period,
+        "drained": sorted(saved.drained),
+        "network": saved.network,
+        "mode": saved.mode,
+        "settings": dict(saved.settings),
+        "approved": None if saved.approved is None else asdict(saved.approved),
+    }
     data, _ = seal({"format": FORMAT, "batch": 0, **body})
     write_whole(fs, _state_path(root), [data], durable=False)
 
 
-def load(fs: FileSystem, root: str) -> Saved:
-    """Return what the last run left, or nothing; StateError if it is damaged."""
+def load_state(fs: FileSystem, root: str) -> SavedState:
+    """Return what the last run saved, or an empty state; StateError if a file is damaged."""
     path = _state_path(root)
     if not exists(fs, path):
-        return Saved()
+        return SavedState()
     body, _ = unseal(path, read_whole(fs, path), 0)
     try:
         state = states.state_of(body["state"])
         state = replace(state, window=replace(state.window, periods=tuple(_periods(fs, root, int(body["newest"])))))
         approved = body.get("approved")
-        return Saved(
-            state, frozenset(map(int, body["drained"])), str(body["network"]), str(body["mode"]),
-            body.get("settings", {}), None if approved is None else proposal_of(approved),
-        )  # fmt: skip
+        return SavedState(
+            state,
+            frozenset(map(int, body["drained"])),
+            str(body["network"]),
+            str(body["mode"]),
+            body.get("settings", {}),
+            None if approved is None else proposal_of(approved),
+        )
     except (KeyError, TypeError, ValueError) as error:
-        raise StateError(path, "the memory of a control loop", repr(error), RESTORE) from error
+        raise StateError(path, "the state of a control loop", repr(error), RESTORE) from error
 
 
 def _periods(fs: FileSystem, root: str, newest: int) -> Iterator[Period]:
-    """Yield the periods of the window that ends with the newest; one that is not there is left out."""
+    """Yield the periods of the window that ends with the newest; missing ones are skipped."""
     for number in range(max(newest - MEMORY, 0) + 1, newest + 1):
         path = _period_path(root, number)
         if exists(fs, path):
             yield states.period_of(unseal(path, read_whole(fs, path), number)[0]["period"])
 
 
-def write(fs: FileSystem, root: str, newest: Sequence[Record]) -> None:
-    """Write the chunk that holds the newest record; `newest` has at least all records of that chunk."""
+def write_records(fs: FileSystem, root: str, newest: Sequence[PeriodRecord]) -> None:
+    """Write the chunk of the newest record; `newest` holds at least all records of that chunk."""
     if not newest:
         return
     chunk = newest[-1].period // CHUNK
@@ -103,9 +109,9 @@ def write(fs: FileSystem, root: str, newest: Sequence[Record]) -> None:
             delete(fs, _chunk_path(root, old))
 
 
-def read(fs: FileSystem, root: str, last: int | None = None) -> list[Record]:
-    """Return the records of a checkpoint, oldest first; the `last` so many, or all."""
-    found: list[Record] = []
+def read_records(fs: FileSystem, root: str, last: int | None = None) -> list[PeriodRecord]:
+    """Return the records of a checkpoint, oldest first; only the `last` so many if given."""
+    found: list[PeriodRecord] = []
     for chunk in reversed(_chunks(fs, root)):
         found = [*_read_chunk(fs, root, chunk), *found]
         if last is not None and len(found) >= last:
@@ -113,7 +119,7 @@ def read(fs: FileSystem, root: str, last: int | None = None) -> list[Record]:
     return found
 
 
-def _read_chunk(fs: FileSystem, root: str, chunk: int) -> Iterable[Record]:
+def _read_chunk(fs: FileSystem, root: str, chunk: int) -> Iterable[PeriodRecord]:
     path = _chunk_path(root, chunk)
     body: dict[str, Any] = unseal(path, read_whole(fs, path), chunk)[0]
     try:

@@ -1,7 +1,7 @@
 """Spread joins in the placement problem: each instance is a unit with its own load, state and node.
 
-Rule 1: what is known of the join as a whole, by the load model, is shared out by what its instances did. Rule 2: a
-period with another number of instances tells nothing of the present ones, and they get equal shares of it.
+Rule 1: the load model knows the join as a whole; its load is divided in proportion to what the instances did.
+Rule 2: in a period with a different number of instances, the present ones get equal shares.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from dataclasses import replace
 import numpy as np
 
 from drover.load.arrays import Floats, Ints
-from drover.load.links import Links
+from drover.load.links import UnitLinks
 from drover.load.sample import own_name
 from drover.load.window import Window
 from drover.network.model import Network
 from drover.placement.plan import Plan, instance_name
-from drover.placement.problem import Problem
+from drover.placement.problem import PlacementProblem
 
 
-def with_instances(problem: Problem, window: Window, plan: Plan, network: Network) -> Problem:
-    """Return the problem with a unit per instance, further ones after all others; `window` has the problem's periods.
+def divide_spread_joins(problem: PlacementProblem, window: Window, plan: Plan, network: Network) -> PlacementProblem:
+    """Return the problem with a unit per instance, new units last; `window` holds the periods of the problem.
 
-    It allows every unit everywhere and pins none.
+    The result allows every unit on every node and pins none.
     """
     divided = problem
     for join, spread in plan.instances.items():
@@ -30,14 +30,14 @@ def with_instances(problem: Problem, window: Window, plan: Plan, network: Networ
             cells = 1 + len(spread.others)
             grid = spread.epochs[-1].grid
             left, right = network.operator(join).inputs
-            # A row of the grid is dealt 1/r of the left stream, a column 1/c of the right one.
+            # Each row of the grid receives 1/r of the left stream, each column 1/c of the right stream.
             received = {right: 1 / grid.columns} | {left: 1 / grid.rows}
-            divided = _divided(divided, join, shares_of(join, cells, window), received, _sizes(join, cells, window))
+            divided = _divide(divided, join, shares_of(join, cells, window), received, _sizes(join, cells, window))
     return problem if divided is problem else divided.starting_from(plan)
 
 
 def shares_of(join: str, cells: int, window: Window) -> Floats:
-    """Return the share of each instance in the busy time of a join, by period, (cells, h)."""
+    """Return the share of each instance in the busy time of a join, in each period, (cells, h)."""
     found = np.full((cells, len(window.periods)), 1 / cells)
     for t, period in enumerate(window.periods):
         busy = [one.busy for k in range(cells) if (one := period.samples.get(own_name(join, k)))]
@@ -47,7 +47,7 @@ def shares_of(join: str, cells: int, window: Window) -> Floats:
 
 
 def _sizes(join: str, cells: int, window: Window) -> Floats:
-    """Return the bytes of state of each instance as last seen, (cells,); 0 if it was not."""
+    """Return the bytes of state of each instance, (cells,), from its newest sample; 0 without a sample."""
     found = np.zeros(cells)
     for k in range(cells):
         newest = (one for period in reversed(window.periods) if (one := period.samples.get(own_name(join, k))))
@@ -56,9 +56,12 @@ def _sizes(join: str, cells: int, window: Window) -> Floats:
     return found
 
 
-def _divided(problem: Problem, join: str, shares: Floats, received: dict[str, float], sizes: Floats) -> Problem:
-    """Return the problem with the unit of a join divided by shares, (cells, h), in units of its instances."""
-    j, more = problem.units.index(join), len(shares) - 1
+def _divide(
+    problem: PlacementProblem, join: str, shares: Floats, received: dict[str, float], sizes: Floats
+) -> PlacementProblem:
+    """Return the problem with a join's unit divided into one unit per instance, by shares, (cells, h)."""
+    j = problem.units.index(join)
+    more = len(shares) - 1
     mean = shares.mean(axis=1) if shares.shape[1] else np.full(len(shares), 1 / len(shares))  # (cells,)
     series = np.vstack([problem.series, np.tile(problem.series[j], (more, 1))])
     coefficients = np.vstack([problem.coefficients, np.tile(problem.coefficients[j], (more, 1))])
@@ -75,18 +78,21 @@ def _divided(problem: Problem, join: str, shares: Floats, received: dict[str, fl
         coefficients=coefficients,
         state=state,
         sticky=np.concatenate([problem.sticky, np.full(more, problem.sticky[j])]),
-        links=_linked(problem.links, rows, mean, received),
+        links=_divide_links(problem.links, rows, mean, received),
         pinned=np.empty(0, dtype=np.int64),
         current=np.empty(0, dtype=np.int64),
         allowed=np.empty(0, dtype=np.bool_),
     )
 
 
-def _linked(links: Links, units: Ints, mean: Floats, received: dict[str, float]) -> Links:
-    """Return the links with those of a join, the first of `units`, given to all of them, each with its part."""
+def _divide_links(links: UnitLinks, units: Ints, mean: Floats, received: dict[str, float]) -> UnitLinks:
+    """Return the links with those of a join, the first of `units`, divided among all of `units`."""
     j = units[0]
-    names, source, target = list(links.streams), list(links.source), list(links.target)
-    communication, bandwidth = list(links.communication), list(links.bandwidth)
+    names = list(links.streams)
+    source = list(links.source)
+    target = list(links.target)
+    communication = list(links.communication)
+    bandwidth = list(links.bandwidth)
     for g, stream in enumerate(links.streams):
         if j not in (links.source[g], links.target[g]):
             continue
@@ -97,7 +103,8 @@ def _linked(links: Links, units: Ints, mean: Floats, received: dict[str, float])
             target.append(units[k] if links.target[g] == j else links.target[g])
             communication.append(links.communication[g] * parts[k])
             bandwidth.append(links.bandwidth[g] * parts[k])
-        communication[g], bandwidth[g] = links.communication[g] * parts[0], links.bandwidth[g] * parts[0]
+        communication[g] = links.communication[g] * parts[0]
+        bandwidth[g] = links.bandwidth[g] * parts[0]
     if not names:
         return links
-    return Links(tuple(names), np.array(source), np.array(target), np.array(communication), np.array(bandwidth))
+    return UnitLinks(tuple(names), np.array(source), np.array(target), np.array(communication), np.array(bandwidth))

@@ -1,6 +1,7 @@
-"""What the loop decided in a period, and why: the words that people read.
+"""What the loop decided in a period, and why.
 
-Rule 1: a record says all that is needed to understand it later; nothing is looked up. Rule 2: it is JSON and back.
+Rule 1: a record is complete. You can understand it later without looking anything up. Rule 2: a record converts to JSON
+and back.
 """
 
 from __future__ import annotations
@@ -14,20 +15,20 @@ from drover.network.grid import Grid, Spread
 from drover.placement.plan import Move, Plan
 
 
-class Kind(StrEnum):
-    """What came of a period."""
+class PeriodOutcome(StrEnum):
+    """The outcome of a period."""
 
-    WATCHED = "watched"  # nothing was to be decided
+    WATCHED = "watched"  # there was nothing to decide
     STEADY = "steady"  # nothing is worth a move
-    TRIAL = "on trial"  # a plan has to keep its promise first
+    TRIAL = "on trial"  # a plan has to prove itself first
     PROPOSED = "proposed"  # a plan waits to be applied
     MOVED = "moved"
-    REFUSED = "refused"  # what was proposed is not done
+    REFUSED = "refused"  # a proposal is not carried out
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """A move that was proposed and is not made."""
+class RefusedMove:
+    """A proposed move that is not made, and why."""
 
     move: Move
     reason: str
@@ -38,9 +39,9 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Reshape:
-    """A join that is spread over another grid; `weights` are those of its rows and columns, empty ones are equal.
+    """A join that gets another grid; `weights` are those of its rows and columns, equal if empty.
 
-    `asked` is what somebody wished, if somebody did; the grid may then be the one that it had.
+    `asked` is the spread that was requested by hand, if any. The grid may then be the same as before.
     """
 
     join: str
@@ -55,7 +56,7 @@ class Reshape:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A change of plan that the judge let pass, with what it promises."""
+    """A change of plan, with what it promises."""
 
     id: str
     period: int  # in which it was made
@@ -63,53 +64,53 @@ class Proposal:
     nodes: int
     moves: tuple[Move, ...]
     reason: str
-    gain: float  # busy seconds per second that the slowest node is spared
+    gain: float  # busy seconds per second by which the load of the slowest node falls
     cost: float  # seconds that moving takes, once
     before: tuple[float, ...]  # load of each node over its capacity
     after: tuple[float, ...]
     goals: tuple[str, ...] = ()  # each goal before and after, in words
     measured: float = 1.0  # share of the costs that were measured, not assumed
-    forced: bool = False  # whether units have to move, whatever is gained
+    forced: bool = False  # whether units have to move, whatever the gain is
     evens: bool = False  # whether it evens nodes out after a lasting change
-    shapes: tuple[Reshape, ...] = ()  # joins that are spread otherwise; their new instances are among the moves
-    reasons: tuple[tuple[str, str], ...] = ()  # by unit, where each moves for a reason of its own
+    shapes: tuple[Reshape, ...] = ()  # joins that get another grid; their new instances are among the moves
+    reasons: tuple[tuple[str, str], ...] = ()  # unit and reason, if units move for different reasons
 
     @property
     def bytes(self) -> float:
-        """State that moves."""
+        """The bytes of state that move."""
         return sum(move.bytes for move in self.moves)
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """One period."""
+class PeriodRecord:
+    """What was decided in one period."""
 
     period: int
-    kind: Kind
+    kind: PeriodOutcome
     reason: str
     loads: tuple[float, ...]  # mean load of each node over its capacity in the window
     plan: int  # number of the plan that ran
-    proposal: Proposal | None = None  # what was proposed, tried, refused or done
-    refusals: tuple[Refusal, ...] = ()
-    figures: Mapping[str, float] = field(default_factory=dict)  # what else was measured: see `history`
+    proposal: Proposal | None = None  # proposed, on trial, refused or carried out
+    refusals: tuple[RefusedMove, ...] = ()
+    figures: Mapping[str, float] = field(default_factory=dict)  # other measurements, e.g. `batch_seconds`
 
 
-def to_json(record: Record) -> dict[str, Any]:  # Any: JSON
+def to_json(record: PeriodRecord) -> dict[str, Any]:  # Any: JSON
     """Return a record as JSON."""
     return {**asdict(record), "kind": str(record.kind)}
 
 
-def record_of(body: Mapping[str, Any]) -> Record:  # Any: JSON
+def record_of(body: Mapping[str, Any]) -> PeriodRecord:  # Any: JSON
     """Return a record from JSON."""
     given = body["proposal"]
-    return Record(
+    return PeriodRecord(
         int(body["period"]),
-        Kind(body["kind"]),
+        PeriodOutcome(body["kind"]),
         str(body["reason"]),
         tuple(map(float, body["loads"])),
         int(body["plan"]),
         None if given is None else proposal_of(given),
-        tuple(Refusal(_move(refusal["move"]), str(refusal["reason"])) for refusal in body["refusals"]),
+        tuple(RefusedMove(_move(refusal["move"]), str(refusal["reason"])) for refusal in body["refusals"]),
         {str(name): float(value) for name, value in body["figures"].items()},
     )
 
@@ -117,20 +118,30 @@ def record_of(body: Mapping[str, Any]) -> Record:  # Any: JSON
 def proposal_of(body: Mapping[str, Any]) -> Proposal:  # Any: JSON
     """Return a proposal from JSON."""
     return Proposal(
-        str(body["id"]), int(body["period"]), int(body["base"]), int(body["nodes"]),
-        tuple(map(_move, body["moves"])), str(body["reason"]), float(body["gain"]), float(body["cost"]),
-        tuple(map(float, body["before"])), tuple(map(float, body["after"])), tuple(map(str, body["goals"])),
-        float(body["measured"]), bool(body["forced"]), bool(body.get("evens", False)),
+        str(body["id"]),
+        int(body["period"]),
+        int(body["base"]),
+        int(body["nodes"]),
+        tuple(map(_move, body["moves"])),
+        str(body["reason"]),
+        float(body["gain"]),
+        float(body["cost"]),
+        tuple(map(float, body["before"])),
+        tuple(map(float, body["after"])),
+        tuple(map(str, body["goals"])),
+        float(body["measured"]),
+        bool(body["forced"]),
+        bool(body.get("evens", False)),
         tuple(map(_reshape, body.get("shapes", ()))),
         tuple((str(unit), str(reason)) for unit, reason in body.get("reasons", ())),
-    )  # fmt: skip
+    )
 
 
 def _reshape(body: Mapping[str, Any]) -> Reshape:
     rows, columns = (tuple(map(float, one)) for one in body["weights"])
     asked = body.get("asked")
-    wish = Grid(*asked) if isinstance(asked, (list, tuple)) else asked
-    return Reshape(str(body["join"]), Grid(*body["before"]), Grid(*body["after"]), (rows, columns), wish)
+    requested = Grid(*asked) if isinstance(asked, (list, tuple)) else asked
+    return Reshape(str(body["join"]), Grid(*body["before"]), Grid(*body["after"]), (rows, columns), requested)
 
 
 def _move(body: Mapping[str, Any]) -> Move:
@@ -138,8 +149,8 @@ def _move(body: Mapping[str, Any]) -> Move:
     return Move(str(body["unit"]), None if source is None else int(source), int(body["target"]), float(body["bytes"]))
 
 
-def changed_since(proposal: Proposal, plan: Plan) -> str | None:
-    """Return in words why a proposal cannot be carried out any more, or None if it can."""
+def why_base_changed(proposal: Proposal, plan: Plan) -> str | None:
+    """Return why a proposal does not fit the plan any more, or None if it does."""
     if plan.nodes != proposal.nodes:
         return f"it was made for {proposal.nodes} nodes, and there are {plan.nodes} now"
     for shape in proposal.shapes:

@@ -1,6 +1,6 @@
-"""What the control loop is told by people.
+"""The settings of the control loop.
 
-Rule 1: every number has a default that is right for a run of which nothing is known, and the reason beside it.
+Rule 1: every number has a default that suits a run of which nothing is known, and a comment that says why.
 """
 
 from __future__ import annotations
@@ -15,21 +15,25 @@ from typing import Any, Final
 
 from drover.errors import DroverError, Fault, nearest, shorten
 
-MEMORY: Final = 60  # periods that tell what is usual; decisions look at the last few of them
-MEASURED: Final = "measured"  # of capacity: as fast as nodes were seen to be
-WHOLE: Final = {  # least and most
-    "window": (2, MEMORY), "warm_up": (2, MEMORY), "trial": (0, MEMORY), "cool_down": (0, math.inf),
-    "most_moves": (0, math.inf), "seed": (0, math.inf),
-}  # fmt: skip
+MEMORY: Final = 60  # periods that show what is usual; decisions look at the last few of them
+MEASURED: Final = "measured"  # value of `capacity`: take the speed that nodes were measured to have
+WHOLE: Final = {  # integer settings, each with the smallest and largest value
+    "window": (2, MEMORY),
+    "warm_up": (2, MEMORY),
+    "trial": (0, MEMORY),
+    "cool_down": (0, math.inf),
+    "most_moves": (0, math.inf),
+    "seed": (0, math.inf),
+}
 NUMBERS: Final = frozenset({"period", "payback", "least_gain", "certainty", "memory"})
 
 
 class Mode(StrEnum):
-    """What the loop may do."""
+    """What the loop may do by itself."""
 
-    OBSERVE = "observe"  # watch and tell
-    PROPOSE = "propose"  # work out plans, which wait for somebody to apply them
-    AUTO = "auto"  # move by itself
+    OBSERVE = "observe"  # measure and report only
+    PROPOSE = "propose"  # propose plans, which wait until you apply them
+    AUTO = "auto"  # move units without asking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,20 +45,20 @@ class Control:
     window: int = 10  # periods that a decision looks at, h of [Xing05]
     warm_up: int = 10  # periods before the first decision
     first: str = "combined"  # policy of the first plan, from scratch: ROD for sticky units, COR-GLB for floating ones
-    then: str = "cor-se-imp"  # policy of all later ones, from the current plan
-    payback: float = 30.0  # seconds in which a plan has to win back what its moves cost
-    cool_down: int = 10  # periods in which a unit that has moved stays
-    most_moves: int = 10  # per period; the first plan is made at once
-    least_gain: float = 0.05  # share of the critical path that a plan has to save; noise alone seldom promises so much
-    trial: int = 2  # fresh periods in which a plan has to keep its promise; none where a node is overloaded
-    certainty: float = 4.0  # standard errors that the gain has to be above 0
+    then: str = "cor-se-imp"  # policy of all later plans, starting from the current one
+    payback: float = 30.0  # seconds in which a plan has to win back the cost of its moves
+    cool_down: int = 10  # periods in which a unit does not move again
+    most_moves: int = 10  # per period; the first plan may move everything at once
+    least_gain: float = 0.05  # share of the critical path that a plan has to save; noise alone seldom shows that much
+    trial: int = 2  # later periods in which a plan has to prove itself; none if a node is overloaded
+    certainty: float = 4.0  # standard errors by which the gain has to exceed 0
     memory: float = math.inf  # bytes of state that a node may hold
-    capacity: tuple[float, ...] | str = ()  # busy seconds per second by node, else 1; or "measured"
-    pins: Mapping[str, int] = field(default_factory=dict)  # unit to the node that it never leaves
+    capacity: tuple[float, ...] | str = ()  # busy seconds per second by node, 1 where not given; or "measured"
+    pins: Mapping[str, int] = field(default_factory=dict)  # unit -> node that it must stay on
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense, and say what would."""
+        """Raise DroverError for the first setting that is wrong."""
         for fault in faults({name: getattr(self, name) for name in KEYS}):
             raise DroverError(fault.under("control").text)
         object.__setattr__(self, "mode", Mode(self.mode))
@@ -68,7 +72,7 @@ KEYS: Final = tuple(DEFAULTS)
 
 
 def faults(given: Mapping[str, Any]) -> Iterator[Fault]:  # Any: as read from a file
-    """Yield what is wrong with settings by name."""
+    """Yield every fault in settings given by name."""
     for name, value in given.items():
         if name not in KEYS:
             way_out = f"{nearest(str(name), KEYS)}Known: {', '.join(KEYS)}."
@@ -88,7 +92,7 @@ def faults(given: Mapping[str, Any]) -> Iterator[Fault]:  # Any: as read from a 
 
 
 def _policies(name: str) -> list[str]:
-    from drover.placement.correlation.pairwise import METHODS  # noqa: PLC0415 - a second, only for those who name one
+    from drover.placement.correlation.pairwise import METHODS  # noqa: PLC0415 - takes a second to import
     from drover.placement.policy import FROM_CURRENT, POLICIES  # noqa: PLC0415 - as above
 
     return [policy for policy in POLICIES if policy not in METHODS] if name == "first" else sorted(FROM_CURRENT)
@@ -103,7 +107,7 @@ def _word(name: str, value: object, known: Sequence[str], what: str) -> Iterator
 
 def _number(name: str, value: object, least: float, most: float, *, whole: bool = False) -> Iterator[Fault]:
     kind = Integral if whole else Real
-    # Abstract numbers have no order for mypy; those that Python has, have one.
+    # mypy knows no order on abstract numbers; the concrete ones have it.
     if isinstance(value, bool) or not isinstance(value, kind) or not least <= value <= most:  # type: ignore[operator]
         top = "" if most == math.inf else f" and at most {most:g}"
         what = "a whole number" if whole else "a number"
@@ -123,7 +127,9 @@ def _capacity(value: object) -> Iterator[Fault]:
         return
     for node, each in enumerate(value):
         if isinstance(each, bool) or not isinstance(each, Real) or not 0 < float(each) < math.inf:
-            yield Fault(("capacity", node), shorten(each), "it must be a number above 0", "Or take the node away.")
+            yield Fault(
+                ("capacity", node), shorten(each), "it must be a number above 0", "Correct it, or remove the node."
+            )
 
 
 def _pins(value: object) -> Iterator[Fault]:
@@ -133,26 +139,26 @@ def _pins(value: object) -> Iterator[Fault]:
     for unit, node in value.items():
         if isinstance(node, bool) or not isinstance(node, Integral) or int(node) < 0:
             rule = "it must be the number of a node, from 0"
-            yield Fault(("pins", str(unit)), shorten(node), rule, "Write for example 0, or lift the pin.")
+            yield Fault(("pins", str(unit)), shorten(node), rule, "Write for example 0, or remove the pin.")
 
 
-def strangers(settings: Control, units: Collection[str]) -> Iterator[Fault]:
-    """Yield pins of units that a network does not have."""
+def unknown_pins(settings: Control, units: Collection[str]) -> Iterator[Fault]:
+    """Yield a fault for every pin of a unit that is not in the network."""
     for unit in settings.pins:
         if unit not in units:
-            way_out = f"{nearest(unit, units)}Pin another, or lift the pin."
+            way_out = f"{nearest(unit, units)}Pin another unit, or remove the pin."
             yield Fault(("pins", unit), "unknown", "the network has no such unit", way_out)
 
 
-def fitting(settings: Control, units: Collection[str]) -> Control:
-    """Return the settings, if they fit a network with these units; else DroverError."""
-    for fault in strangers(settings, units):
+def check_pins(settings: Control, units: Collection[str]) -> Control:
+    """Return the settings; DroverError if they pin a unit that is not among these."""
+    for fault in unknown_pins(settings, units):
         raise DroverError(fault.under("control").text)
     return settings
 
 
 def control_of(given: Control | str | Mapping[str, Any] | None) -> Control:  # Any: as read from a file
-    """Return settings from a mode, from names and values as in a run file, or as they are."""
+    """Return settings from a mode, from names and values as in a run file, or unchanged if they are settings."""
     if isinstance(given, Control):
         return given
     if given is not None and not isinstance(given, (str, Mapping)):
@@ -165,8 +171,8 @@ def control_of(given: Control | str | Mapping[str, Any] | None) -> Control:  # A
     return Control(**named)
 
 
-def described(settings: Control) -> dict[str, Any]:  # Any: JSON
-    """Return the settings as JSON; infinity is left out."""
+def settings_to_json(settings: Control) -> dict[str, Any]:  # Any: JSON
+    """Return the settings as JSON, without infinite values."""
     body = {name: getattr(settings, name) for name in KEYS}
     capacity = settings.capacity if isinstance(settings.capacity, str) else list(settings.capacity)
     body |= {"pins": dict(settings.pins), "mode": str(settings.mode), "capacity": capacity}

@@ -1,6 +1,6 @@
 """What the loop remembers from one period to the next.
 
-Rule 1: a state is never edited. Rule 2: it is JSON and back, so that a restart goes on with windows and cool-downs.
+Rule 1: a state is never edited. Rule 2: a state converts to JSON and back, so windows and cool-downs survive a restart.
 """
 
 from __future__ import annotations
@@ -9,108 +9,112 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
+from drover.control.change_detection import find_cost_change, find_rate_change, source_rates
+from drover.control.moves import MoveCost
 from drover.control.record import Proposal, proposal_of
 from drover.control.settings import MEMORY
-from drover.control.shift import changed, rates_of, repriced
-from drover.control.weigh import Price
 from drover.load.arrays import Floats
 from drover.load.sample import Sample
 from drover.load.window import Period, Window
 
-LEARN: Final = 0.3  # weight of the newest measurement of what a byte costs, if many were moved
-MANY: Final = 1e7  # bytes; of fewer, what they took drowns in how much batches differ, and they count for less
+LEARN: Final = 0.3  # weight of the newest measured cost per byte, if many bytes were moved
+MANY: Final = 1e7  # bytes; the cost of fewer is lost in the noise between batches, so it gets less weight
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ControlState:
     """The memory of the loop."""
 
     window: Window = field(default_factory=lambda: Window(MEMORY))
-    moved: Mapping[str, int] = field(default_factory=dict)  # period of a unit's last move
-    price: Price = field(default_factory=Price)
-    since: int = 0  # period of the last lasting change of load: what was before it counts no more
-    known: int = 0  # period from which on the load is known: what it did since then is no change
+    moved: Mapping[str, int] = field(default_factory=dict)  # period of each unit's last move
+    move_cost: MoveCost = field(default_factory=MoveCost)
+    last_change: int = 0  # period of the last lasting change of load; decisions ignore earlier periods
+    known_from: int = 0  # first period that counts as usual; a rate seen since then is no change
     placed: bool = False  # whether the first plan from scratch was decided on
-    trial: Proposal | None = None  # has to keep its promise before it is let pass
-    waiting: Proposal | None = None  # waits for somebody to apply it
+    trial: Proposal | None = None  # has to prove itself before it is accepted
+    waiting: Proposal | None = None  # waits to be applied
     speeds: tuple[tuple[float, ...], ...] = ()  # by period and node: CPU seconds per second of its tasks; 0: unknown
-    herds: tuple[tuple[float, ...], ...] = ()  # by period and node: busy seconds per second of submitted queries
+    query_loads: tuple[tuple[float, ...], ...] = ()  # by period and node: busy seconds per second of submitted queries
 
     @property
     def period(self) -> int:
         """The number of the newest period, 0 before the first."""
         return self.window.periods[-1].number if self.window.periods else 0
 
-    def unsettled(self, window: int) -> bool:
-        """Return whether the load has changed for good so lately that a window still has periods of before."""
-        return self.since > 0 and self.period - self.since + 1 < window
+    def changed_recently(self, window: int) -> bool:
+        """Return whether the last lasting change of load is less than a window ago."""
+        return self.last_change > 0 and self.period - self.last_change + 1 < window
 
-    def notice(self, nodes: Floats | None = None) -> State:
-        """Return the state that knows of a lasting change, if the newest periods show one.
+    def detect_change(self, nodes: Floats | None = None) -> ControlState:
+        """Return the state; if the newest periods show a lasting change of load, the state records it.
 
-        `nodes`, (n, h) for the periods of the window, is of `shift.node_costs`; without it, only rates are looked at.
-        What was before the last change but one is forgotten, so that a load that goes and comes back is seen to do so;
-        one that does so again is known to burst.
+        `nodes`, (n, h) for the periods of the window, comes from `change_detection.node_costs`. Without it, only rates
+        are compared. Periods before the last change but one are forgotten. A load that rises and falls back counts as
+        two changes; after that both levels are known, and the next rise counts as a burst.
         """
-        periods = [period for period in self.window.periods if period.number >= self.known]
-        at = changed(rates_of(Window(MEMORY, tuple(periods))))
+        periods = [period for period in self.window.periods if period.number >= self.known_from]
+        at = find_rate_change(source_rates(Window(MEMORY, tuple(periods))))
         if at is None and nodes is not None:
-            at = repriced(nodes[:, nodes.shape[1] - len(periods) :])
-        if at is None or (now := periods[at].number) <= self.since:  # the same one, seen again a period later
+            at = find_cost_change(nodes[:, nodes.shape[1] - len(periods) :])
+        if at is None or (now := periods[at].number) <= self.last_change:  # the same change, seen again a period later
             return self
-        return replace(self, since=now, known=self.since or now)
+        return replace(self, last_change=now, known_from=self.last_change or now)
 
-    def clock(self, speeds: Sequence[float], herd: Sequence[float] = ()) -> State:
-        """Return the state with one more period's speeds of the nodes, (n,), 0 where a node did too little to tell.
+    def add_speeds(self, speeds: Sequence[float], query_load: Sequence[float] = ()) -> ControlState:
+        """Return the state with the node speeds of one more period, (n,); 0 where a node did too little to tell.
 
-        `herd`, (n,), is what submitted queries took of them.
+        `query_load`, (n,), is the load of submitted queries on each node.
         """
-        return replace(self, speeds=(*self.speeds, tuple(speeds))[-MEMORY:], herds=(*self.herds, tuple(herd))[-MEMORY:])
+        return replace(
+            self,
+            speeds=(*self.speeds, tuple(speeds))[-MEMORY:],
+            query_loads=(*self.query_loads, tuple(query_load))[-MEMORY:],
+        )
 
-    def learn(self, seconds: float, size: float) -> State:
-        """Return the state with one more measurement of what moving that many bytes took."""
+    def learn_move_cost(self, seconds: float, size: float) -> ControlState:
+        """Return the state with one more measurement: moving `size` bytes took so many seconds."""
         if size <= 0:
             return self
         weight = LEARN * size / (size + MANY)
-        found = (1 - weight) * self.price.per_byte + weight * seconds / size
-        return replace(self, price=replace(self.price, per_byte=max(found, 0.0)))
+        found = (1 - weight) * self.move_cost.per_byte + weight * seconds / size
+        return replace(self, move_cost=replace(self.move_cost, per_byte=max(found, 0.0)))
 
     def resting(self, cool_down: int) -> dict[str, int]:
-        """Return the units that moved lately, with the periods that they still rest."""
+        """Return the units in their cool-down, with the periods that are left of it."""
         left = {unit: period + cool_down - self.period for unit, period in self.moved.items()}
         return {unit: periods for unit, periods in left.items() if periods > 0}
 
 
-def to_json(state: State) -> dict[str, Any]:  # Any: JSON
+def to_json(state: ControlState) -> dict[str, Any]:  # Any: JSON
     """Return a state as JSON."""
     return {
         "periods": [period_to_json(period) for period in state.window.periods],
         "moved": dict(state.moved),
-        "price": asdict(state.price),
-        "since": state.since,
-        "known": state.known,
+        "price": asdict(state.move_cost),
+        "since": state.last_change,
+        "known": state.known_from,
         "placed": state.placed,
         "trial": None if state.trial is None else asdict(state.trial),
         "waiting": None if state.waiting is None else asdict(state.waiting),
         "speeds": [list(speeds) for speeds in state.speeds],
-        "herds": [list(herd) for herd in state.herds],
+        "herds": [list(load) for load in state.query_loads],
     }
 
 
-def state_of(body: Mapping[str, Any]) -> State:  # Any: JSON
+def state_of(body: Mapping[str, Any]) -> ControlState:  # Any: JSON
     """Return a state from JSON."""
     trial, waiting = (None if body[name] is None else proposal_of(body[name]) for name in ("trial", "waiting"))
-    return State(
+    return ControlState(
         Window(MEMORY, tuple(map(period_of, body["periods"]))),
         {str(unit): int(period) for unit, period in body["moved"].items()},
-        Price(**body["price"]),
+        MoveCost(**body["price"]),
         int(body["since"]),
         int(body["known"]),
         bool(body["placed"]),
         trial,
         waiting,
         tuple(tuple(map(float, speeds)) for speeds in body["speeds"]),
-        tuple(tuple(map(float, herd)) for herd in body.get("herds", ())),  # absent in files of older runs
+        tuple(tuple(map(float, load)) for load in body.get("herds", ())),  # absent in files of older runs
     )
 
 

@@ -1,6 +1,7 @@
-"""A period as the loop sees it: what is there, and the placement problem of the last periods.
+"""The view of one period: the placement problem that the last periods pose, and the capacity of the nodes.
 
-Rule 1: nothing is decided here. Rule 2: only periods that say the same are looked at; see `shift`.
+Rule 1: nothing is decided here. Rule 2: periods from before the last change of load are left out; see
+`change_detection`.
 """
 
 from __future__ import annotations
@@ -12,57 +13,37 @@ from typing import Final
 
 import numpy as np
 
-from drover.control.critical import relative
-from drover.control.instances import with_instances
+from drover.control.change_detection import node_costs
+from drover.control.context import ControlContext
+from drover.control.critical import relative_loads
+from drover.control.instances import divide_spread_joins
 from drover.control.settings import MEASURED, Control
-from drover.control.shift import node_costs
-from drover.control.state import State
+from drover.control.state import ControlState
 from drover.control.tree import Hierarchy
 from drover.hierarchy.thresholds import Size
 from drover.load.arrays import Floats, Ints
 from drover.load.columns import columns_of, measured_in
-from drover.load.profile import Origin, Profile, settle
+from drover.load.cost_carryover import carryover_factors
+from drover.load.profile import Origin, Profile, make_profile
 from drover.load.series import measured_series
 from drover.load.statistics import Statistics
-from drover.load.trust import trust
 from drover.load.window import Window
 from drover.network.model import Network
 from drover.placement.model import problem_of, unit_names
-from drover.placement.plan import Plan
-from drover.placement.problem import NOWHERE, Problem
-from drover.placement.search.evening import spread
+from drover.placement.problem import NOWHERE, PlacementProblem
+from drover.placement.search.fewest_moves import spread
 
-LEAST: Final = 0.1  # of a node's capacity is left to operators at least: it would be no node with nothing
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    """What is there: the network, its plan, and which nodes may not be used."""
-
-    network: Network
-    plan: Plan
-    closed: frozenset[int] = frozenset()  # nodes that are lost or are being emptied
-    hierarchy: Hierarchy | None = None  # of a run on a tree of nodes
-
-    def __post_init__(self) -> None:
-        """Leave all nodes of a tree open: rows pass there whatever happens, and no other node takes their place."""
-        if self.hierarchy is not None:
-            object.__setattr__(self, "closed", frozenset())
-
-    @property
-    def open(self) -> int:
-        """The number of nodes that may be used."""
-        return self.plan.nodes - len(self.closed)
+LEAST: Final = 0.1  # share of a node's capacity that submitted queries always leave to operators
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """The problem of the last periods, with the current plan, and what it was made of."""
+    """The placement problem of the last periods, starting from the current plan, and the profile behind it."""
 
-    problem: Problem
+    problem: PlacementProblem
     profile: Profile
     hierarchy: Hierarchy | None = None  # of a run on a tree of nodes
-    sizes: tuple[Size, ...] = ()  # there: (m,) of the last period, in the order of its units
+    sizes: tuple[Size, ...] = ()  # on a tree: (m,) sizes in the last period, in the order of its units
 
     @property
     def measured(self) -> float:
@@ -71,14 +52,14 @@ class View:
         return sum(origin is Origin.MEASURED for origin in origins) / len(origins) if origins else 1.0
 
     def overloaded(self, errors: float) -> bool:
-        """Return whether a node's mean load is that many standard errors above its capacity."""
+        """Return whether the mean load of a node is that many standard errors above its capacity."""
         known = self.problem.current != NOWHERE
-        found = relative(self.problem.series[known], self.problem.current[known], self.problem.capacity)
+        found = relative_loads(self.problem.series[known], self.problem.current[known], self.problem.capacity)
         scatter = found.std(axis=1) / np.sqrt(found.shape[1])
         return bool((found.mean(axis=1) > 1 + errors * scatter).any())
 
     def loads(self, places: Ints) -> tuple[float, ...]:
-        """Return the mean load of every node over its capacity under a plan, (m,); on a tree, its level."""
+        """Return the mean load of each node over its capacity under a plan, (m,); on a tree, the node's level."""
         if self.hierarchy is not None:
             node_of = dict(zip(self.problem.units, places.tolist(), strict=True))
             return self.hierarchy.levels(node_of, self.sizes)
@@ -87,74 +68,85 @@ class View:
         return tuple(float(round(load, 4)) for load in loads)
 
     def spread(self, places: Ints) -> float:
-        """Return the largest difference of the relative mean loads of open nodes under a plan, (m,)."""
+        """Return the largest difference between the relative mean loads of two open nodes under a plan, (m,)."""
         return spread(self.problem, places)
 
 
-def notice(state: State, world: World, settings: Control) -> State:
-    """Return the state that knows of a lasting change of rates or costs, if the newest periods show one."""
-    names, plan = unit_names(world.network), world.plan
-    nodes = [plan.node_of.get(names[operator.name], NOWHERE) for operator in world.network.order]
-    told = columns_of(state.window, world.network)
-    capacity = left(plan.nodes, settings, state)
-    return state.notice(node_costs(told, world.network, np.array(nodes, dtype=np.int64), capacity))
+def detect_change(context: ControlContext) -> ControlState:
+    """Return the state; if the newest periods show a lasting change of rates or costs, the state records it."""
+    network = context.deployment.network
+    plan = context.deployment.plan
+    names = unit_names(network)
+    nodes = [plan.node_of.get(names[operator.name], NOWHERE) for operator in network.order]
+    columns = columns_of(context.state.window, network)
+    capacity = remaining_capacity(plan.nodes, context.settings, context.state)
+    return context.state.detect_change(node_costs(columns, network, np.array(nodes, dtype=np.int64), capacity))
 
 
-def look(state: State, world: World, settings: Control) -> View:
-    """Return the view of the last periods, as many as a window has, since the load has changed."""
-    periods = tuple(period for period in state.window.periods if period.number >= state.since)
+def view_of(context: ControlContext) -> View:
+    """Return the view of the last periods: at most one window, and none from before the last change of load."""
+    state = context.state
+    deployment = context.deployment
+    settings = context.settings
+    network = deployment.network
+    periods = tuple(period for period in state.window.periods if period.number >= state.last_change)
     recent = Window(state.window.length, periods[-settings.window :])
-    profile, names = settle(world.network, list(_said(recent, state.window, world.network))), unit_names(world.network)
-    factor = _trusted(state, recent, world.network, settings)
+    profile = make_profile(network, list(_measurements(recent, state.window, network)))
+    names = unit_names(network)
+    factor = _cost_factors(context, recent)
     problem = problem_of(
         profile,
-        left(world.plan.nodes, settings, state),
+        remaining_capacity(deployment.plan.nodes, settings, state),
         series=measured_series(recent, profile, names, factor=factor),
-        current=world.plan,
-        state=_sizes(state.window, names),
+        current=deployment.plan,
+        state=_state_sizes(state.window, names),
     )
-    problem = with_instances(problem, recent, world.plan, world.network)
-    usable = np.array([node not in world.closed for node in range(problem.n)])
-    if world.open:
-        problem = replace(problem, allowed=np.tile(usable, (problem.m, 1)), pinned=_pinned(problem, settings, world))
-    tree = world.hierarchy
-    return View(problem, profile, tree, () if tree is None else tree.sizes(state.window, world.network))
+    problem = divide_spread_joins(problem, recent, deployment.plan, network)
+    usable = np.array([node not in deployment.closed for node in range(problem.n)])
+    if deployment.open:
+        # A problem in which every node is forbidden has no solution; then units stay, and the loop only watches.
+        problem = replace(problem, allowed=np.tile(usable, (problem.m, 1)), pinned=_pinned(problem, context))
+    tree = deployment.hierarchy
+    return View(problem, profile, tree, () if tree is None else tree.sizes(state.window, network))
 
 
-def _trusted(state: State, recent: Window, network: Network, settings: Control) -> Floats | None:
-    """Return, (operators,), what costs from before a change say of the loads since then, or None; see `trust`."""
-    if not state.unsettled(settings.window):
+def _cost_factors(context: ControlContext, recent: Window) -> Floats | None:
+    """Return, (operators,), the factors that `carryover_factors` finds; None without a recent change of load."""
+    state = context.state
+    network = context.deployment.network
+    if not state.changed_recently(context.settings.window):
         return None
-    first = state.known if state.known < state.since else 0  # before that, the load was yet another one
+    # Periods before `known_from` belong to a load that was different again, so their costs do not count.
+    first = state.known_from if state.known_from < state.last_change else 0
     known = tuple(period for period in state.window.periods if period.number >= first)
-    return trust(columns_of(Window(state.window.length, known), network), network, len(recent.periods))
+    return carryover_factors(columns_of(Window(state.window.length, known), network), network, len(recent.periods))
 
 
-def _said(recent: Window, memory: Window, network: Network) -> Iterator[tuple[Origin, Statistics]]:
-    """Yield what the last periods tell, and what only the longer memory tells of the others."""
-    told = measured_in(recent, network)
-    yield Origin.MEASURED, told
-    quiet = {operator.name for operator in network.operators} - told.operators.keys()
-    if quiet:
+def _measurements(recent: Window, memory: Window, network: Network) -> Iterator[tuple[Origin, Statistics]]:
+    """Yield what the recent periods show, then what older periods show of operators that were idle since."""
+    measured = measured_in(recent, network)
+    yield Origin.MEASURED, measured
+    idle = {operator.name for operator in network.operators} - measured.operators.keys()
+    if idle:
         periods = tuple(
-            replace(period, samples={name: one for name, one in period.samples.items() if name in quiet})
+            replace(period, samples={name: one for name, one in period.samples.items() if name in idle})
             for period in memory.periods
         )
         yield Origin.MEASURED, measured_in(Window(memory.length, periods), network)
 
 
-def left(nodes: int, settings: Control, state: State) -> Floats:
-    """Return what submitted queries leave of the capacity of each node, (n,), in the mean of the last periods."""
+def remaining_capacity(nodes: int, settings: Control, state: ControlState) -> Floats:
+    """Return the capacity of each node, (n,), less the mean load of submitted queries in the last periods."""
     capacity = capacities(nodes, settings, state.speeds)
-    herds = [herd for herd in state.herds[-settings.window :] if len(herd) == nodes]
-    taken = np.mean(herds, axis=0) if herds else np.zeros(nodes)
+    loads = [load for load in state.query_loads[-settings.window :] if len(load) == nodes]
+    taken = np.mean(loads, axis=0) if loads else np.zeros(nodes)
     return np.maximum(capacity - taken, LEAST * capacity)
 
 
 def capacities(nodes: int, settings: Control, speeds: Sequence[Sequence[float]] = ()) -> Floats:
-    """Return the capacity of each node, (n,), 1 where nothing is said.
+    """Return the capacity of each node, (n,); 1 where the settings name none.
 
-    If it is to be measured it is the median speed in the last periods: a node whose tasks have the processor for half
+    With `capacity: measured` it is the median speed in the last periods. A node whose tasks had the processor for half
     of their time offers half a busy second per second.
     """
     if settings.capacity == MEASURED:
@@ -162,12 +154,12 @@ def capacities(nodes: int, settings: Control, speeds: Sequence[Sequence[float]] 
             [each[i] for each in speeds[-settings.window :] if i < len(each) and each[i] > 0] for i in range(nodes)
         ]
         return np.array([min(1.0, median(values)) if values else 1.0 for values in known])
-    said = [float(value) for value in settings.capacity[:nodes]]
-    return np.array([*said, *[1.0] * (nodes - len(said))])
+    given = [float(value) for value in settings.capacity[:nodes]]
+    return np.array([*given, *[1.0] * (nodes - len(given))])
 
 
-def _sizes(window: Window, names: dict[str, str]) -> dict[str, float]:
-    """Return the bytes of state of each unit, as last seen."""
+def _state_sizes(window: Window, names: dict[str, str]) -> dict[str, float]:
+    """Return the bytes of state of each unit, from the newest sample of each of its operators."""
     sizes: dict[str, float] = {}
     for operator, unit in names.items():
         newest = next((each for period in reversed(window.periods) if (each := period.samples.get(operator))), None)
@@ -176,8 +168,9 @@ def _sizes(window: Window, names: dict[str, str]) -> dict[str, float]:
     return sizes
 
 
-def _pinned(problem: Problem, settings: Control, world: World) -> Ints:
-    """Return the pins, (m,); one to a node that is not there, or is closed, waits until it is."""
-    wanted = [settings.pins.get(unit, NOWHERE) for unit in problem.units]
-    there = [node if node < problem.n and node not in world.closed else NOWHERE for node in wanted]
-    return np.array(there, dtype=np.int64)
+def _pinned(problem: PlacementProblem, context: ControlContext) -> Ints:
+    """Return the pins, (m,); a pin to a missing or closed node has no effect until that node is open."""
+    wanted = [context.settings.pins.get(unit, NOWHERE) for unit in problem.units]
+    closed = context.deployment.closed
+    usable = [node if node < problem.n and node not in closed else NOWHERE for node in wanted]
+    return np.array(usable, dtype=np.int64)

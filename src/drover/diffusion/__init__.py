@@ -1,1 +1,1 @@
-"""Diffused joins [Gu05]: the pairs of one join spread over a grid of instances, none missing and none twice."""
+"""Diffused joins [Gu05]: a grid of instances shares the pairs of one join, so that each pair is made exactly once."""

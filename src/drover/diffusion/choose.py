@@ -1,6 +1,6 @@
-"""Choosing: the cheapest grid, when to change it, and how many nodes a join should get.
+"""Choices for a diffused join: the cheapest grid, when to change it, and how many nodes to use.
 
-Rule 1: functions of measured rates, windows, costs and free capacity; nothing here changes anything.
+Rule 1: pure functions of measured rates, windows, costs and free capacity.
 """
 
 from __future__ import annotations
@@ -16,50 +16,51 @@ from drover.errors import DroverError
 from drover.load.arrays import Floats
 from drover.network.grid import MOST_CELLS, WHOLE, Grid
 
-HIGH: Final = 0.8  # share of their capacity above which nodes of a join are overloaded
+HIGH: Final = 0.8  # fraction of their capacity above which the nodes of a join are overloaded
 
 
 @dataclass(frozen=True, slots=True)
-class Costs:
-    """Busy seconds: of receiving one row, and of looking at one pair of rows that are close in time."""
+class JoinCosts:
+    """Busy seconds for receiving one row, and for comparing one pair of rows that are close in time."""
 
     receive: float
     pair: float
 
     def __post_init__(self) -> None:
-        """Refuse what costs less than nothing."""
+        """Refuse costs that are negative or infinite."""
         for name in ("receive", "pair"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise DroverError(
-                    f"{name} is {getattr(self, name)}, but a cost is finite and not negative. Give 0 or more."
+                    f"{name} is {getattr(self, name)}, but a cost must be finite and at least 0. Set it to 0 or more."
                 )
 
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """How many nodes a join should get, in which grid, and what share of its pairs they can make."""
+    """The recommended grid of a join, and the fraction of its pairs that the grid can make."""
 
     grid: Grid
-    carried: float  # share of the pairs, from 0 to 1
+    carried: float  # fraction of the pairs, from 0 to 1
     overhead: float  # extra rows per second
 
     @property
     def nodes(self) -> int:
-        """As many as there are cells."""
+        """The number of nodes: one per cell."""
         return self.grid.cells
 
 
 def grids(cells: int) -> Iterator[Grid]:
-    """Yield all grids of exactly so many cells, fewest rows first."""
+    """Yield all grids with exactly this number of cells, fewest rows first."""
     if not 1 <= cells <= MOST_CELLS:
-        raise DroverError(f"cells is {cells}, but a grid has 1 to {MOST_CELLS} of them. Give a number in between.")
+        raise DroverError(f"cells is {cells}, but a grid has 1 to {MOST_CELLS} cells. Use a number in that range.")
     yield from (Grid(rows, cells // rows) for rows in range(1, cells + 1) if cells % rows == 0)
 
 
 def cheapest(cells: int, demand: Demand, room: float | None = None) -> Grid:
-    """Return the grid of so many cells with the fewest copies; of equal ones, the one whose cells need least memory.
+    """Return the grid with this number of cells and the fewest copies; ties go to the least memory per cell.
 
-    `room` is how many rows a cell can keep: grids that need more are taken only if all do, the one that needs least.
+    `room` is the number of rows that a cell can hold. If no grid fits into it, the grid that needs least memory is
+    returned.
     """
     found = list(grids(cells))
     if room is not None:
@@ -71,21 +72,22 @@ def cheapest(cells: int, demand: Demand, room: float | None = None) -> Grid:
 
 
 def split_one(cells: int, demand: Demand) -> Grid:
-    """Return the grid that splits one stream, as the text does: the faster one, so that the slower one is copied."""
+    """Return the grid that splits one stream, as in the text: it splits the faster stream and copies the slower one."""
     return Grid(cells, 1) if demand.left_rate >= demand.right_rate else Grid(1, cells)
 
 
-def size(demand: Demand, costs: Costs, free: Sequence[float] | Floats, *, fill: float = HIGH) -> Sizing:
-    """Return how many of the nodes a join should get: the fewest that carry it, or those that carry most.
+def size(demand: Demand, costs: JoinCosts, free: Sequence[float] | Floats, *, fill: float = HIGH) -> Sizing:
+    """Return how many nodes a join should use: the fewest that carry it, or those that carry most of it.
 
-    `free` is the capacity in busy seconds per second that each node has left, (n,); the freest are taken first, and of
-    it the share `fill` may be used. What is carried is what receiving leaves for pairs, so copies count against it.
+    `free` is the free capacity of each node in busy seconds per second, (n,). The freest nodes are used first, up to
+    the fraction `fill` of their free capacity. Receiving copies uses capacity, too, so that more cells do not always
+    carry more.
     """
     left = np.sort(np.asarray(free, dtype=np.float64))[::-1]
     if not len(left) or not np.isfinite(left).all() or (left < 0).any() or not 0 < fill <= 1:
         raise DroverError(
-            f"free is {list(free)} and fill {fill}, but there is a node, free capacity is not negative, and fill is "
-            "above 0 and at most 1. Correct what is not so."
+            f"free is {list(free)} and fill is {fill}, but free needs one number of at least 0 per node, and fill must "
+            "be above 0 and at most 1. Correct these values."
         )
     best: Sizing | None = None
     for cells in range(1, min(len(left), MOST_CELLS) + 1):
@@ -99,17 +101,18 @@ def size(demand: Demand, costs: Costs, free: Sequence[float] | Floats, *, fill: 
     return best
 
 
-def carried(grid: Grid, demand: Demand, costs: Costs, capacity: float) -> float:
-    """Return the share of the pairs that a grid makes if its nodes have so much capacity for it together."""
+def carried(grid: Grid, demand: Demand, costs: JoinCosts, capacity: float) -> float:
+    """Return the fraction of the pairs that a grid can make with this total capacity of its nodes."""
     work = demand.operations * costs.pair
     room = capacity - received(grid, demand) * costs.receive
+    # Receiving comes first: rows must arrive before they can be compared, so pairs get what it leaves.
     return 1.0 if room >= work else room / work if room > 0 else 0.0
 
 
 def pays(present: Grid, proposed: Grid, demand: Demand, payback: float) -> bool:
-    """Return whether a change of shape wins back within `payback` seconds what it costs.
+    """Return whether a change of the grid saves more within `payback` seconds than it costs.
 
-    For as long as a window lasts, rows go to the cells of both grids; from then on the difference in copies is saved.
+    For the length of a window, rows go to the cells of both grids. After that, the difference in copies is saved.
     """
     saved = overhead(present, demand) - overhead(proposed, demand)
     lasting = max(demand.left_window, demand.right_window)
@@ -117,7 +120,7 @@ def pays(present: Grid, proposed: Grid, demand: Demand, payback: float) -> bool:
 
 
 def reshaped(present: Grid, demand: Demand, payback: float) -> Grid:
-    """Return the cheapest grid of as many cells, if changing to it pays; else the present one."""
+    """Return the cheapest grid with the same number of cells if the change pays; otherwise the current grid."""
     best = cheapest(present.cells, demand)
     return best if best != present and pays(present, best, demand, payback) else present
 
@@ -125,14 +128,14 @@ def reshaped(present: Grid, demand: Demand, payback: float) -> Grid:
 def weights_of(free: Sequence[float] | Floats, grid: Grid = WHOLE) -> tuple[Floats, Floats]:
     """Return the weights of rows, (r,), and of columns, (c,), from the free capacity of each cell, (r * c,).
 
-    The load of cell (i, j) is the product of both shares: so a single row or column is split exactly by capacity, and a
-    grid by the best that rows and columns can do for cells that are alike within them.
+    The load of cell (i, j) is the product of its two shares. So a single row or column is split exactly by capacity. A
+    grid is split exactly only if the cells within each row and within each column are alike.
     """
     values = np.asarray(free, dtype=np.float64)
     if values.shape != (grid.cells,) or not np.isfinite(values).all() or (values < 0).any():
         raise DroverError(
-            f"free is {list(free)}, but a grid of {grid} has {grid.cells} cells with capacity that is not negative. "
-            "Give one number for each."
+            f"free is {list(free)}, but a grid of {grid} needs {grid.cells} numbers of at least 0. "
+            "Set one number per cell."
         )
     table = values.reshape(grid)
     return table.sum(axis=1), table.sum(axis=0)

@@ -1,7 +1,7 @@
-"""What a grid costs: copies, memory, bandwidth and work of a join that is spread over it, in closed form.
+"""What a grid costs a diffused join, in closed form: copies, memory, bandwidth and work.
 
-Rule 1: pure functions of a grid and of what the two streams bring. Rule 2: cells are alike: each of r rows is dealt 1/r
-of the left stream; weights change that, but not the mean.
+Rule 1: pure functions of a grid and of the rates and windows of the two streams. Rule 2: all cells are equal: each of r
+rows receives 1/r of the left stream. Weights change the shares, but not their mean.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from drover.network.grid import Grid
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a join is given: rows per second and seconds of window of either side.
+    """The input of a join: rows per second and window length in seconds of both sides.
 
-    A left row waits `left_window` for right ones, W1 of [Gu05]; r1 is `left_rate`.
+    A left row waits `left_window` for right rows: this is W1 of [Gu05], and `left_rate` is r1.
     """
 
     left_rate: float
@@ -25,17 +25,17 @@ class Demand:
     right_window: float
 
     def __post_init__(self) -> None:
-        """Refuse what no stream has."""
+        """Refuse rates and windows that are negative or infinite."""
         for name in ("left_rate", "right_rate", "left_window", "right_window"):
             value = getattr(self, name)
             if not 0 <= value < float("inf"):
                 raise DroverError(
-                    f"{name} is {value}, but rates and windows are finite and not negative. Give 0 or more."
+                    f"{name} is {value}, but rates and windows must be finite and at least 0. Correct it."
                 )
 
     @property
     def operations(self) -> float:
-        """Pairs per second that are close in time: a left row meets the right window, and a right row the left one."""
+        """Pairs per second that are close in time: every row meets the window of the other side."""
         return self.left_rate * self.right_rate * (self.left_window + self.right_window)
 
 
@@ -56,10 +56,11 @@ def bandwidth(grid: Grid, demand: Demand, size: float = 1.0) -> float:
 
 def memory(grid: Grid, demand: Demand, size: float = 1.0) -> float:
     """Return the bytes that the windows of one cell take, m (r1 W1/r + r2 W2/c) for rows of `size` bytes."""
-    left, right = demand.left_rate * demand.left_window, demand.right_rate * demand.right_window
+    left = demand.left_rate * demand.left_window
+    right = demand.right_rate * demand.right_window
     return size * (left / grid.rows + right / grid.columns)
 
 
 def operations(grid: Grid, demand: Demand) -> float:
-    """Return the pairs per second that one cell looks at: spreading adds none and repeats none."""
+    """Return the pairs per second that one cell compares: a grid adds and repeats no pairs."""
     return demand.operations / grid.cells

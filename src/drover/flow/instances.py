@@ -1,7 +1,7 @@
-"""Instances: a join that is spread, as the operators that nodes run, and the changes of its shape.
+"""Instances of spread joins: the operators that nodes run for them, and the changes of their shape.
 
-Rule 1: an instance is a unit with a state, samples and a node of its own; the first has the join's name.
-Rule 2: a plan says which epochs are live, so that a batch that is run again deals its rows the same way.
+Rule 1: an instance is a unit with a state, samples and a node of its own. The first has the join's name.
+Rule 2: the plan has the live epochs, so a repeated batch distributes its rows as the first run did.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from drover.diffusion.choose import cheapest, weights_of
 from drover.diffusion.cost import Demand
 from drover.diffusion.epochs import LEFT, RIGHT, START, Epochs, begin, instances, retire
 from drover.errors import DroverError, nearest, shorten
+from drover.flow.frames import FrameKind, FramePort
 from drover.network.grid import AUTO, SPREAD_RULE, SPREAD_WAY_OUT, Epoch, Grid, Spread, SpreadLike, fits, spread_from
 from drover.network.model import Network
 from drover.network.operators import Join, Operator, Table
@@ -24,12 +25,12 @@ from drover.placement.plan import Instances, Plan, instance_name
 SIDES: Final = ("left", "right")
 SECOND: Final = 1_000_000  # microseconds
 Weights = tuple[tuple[float, ...], tuple[float, ...]]  # of rows and of columns
-UNKNOWN: Final = Demand(1.0, 1.0, 1.0, 1.0)  # before anything is measured, both streams count as equally fast
+UNKNOWN: Final = Demand(1.0, 1.0, 1.0, 1.0)  # before the first measurement, both streams count as equally fast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinInstance(Operator):
-    """The cells that one instance of a join is in the grids of all live epochs."""
+    """One instance of a spread join; it is one cell of the grid in every live epoch."""
 
     kind: ClassVar[str] = "join instance"
 
@@ -38,13 +39,18 @@ class JoinInstance(Operator):
     epochs: Epochs
 
     @property
-    def inputs(self) -> tuple[str, ...]:
-        """The ports at which its rows arrive, left and right; they are no streams of the network."""
+    def ports(self) -> tuple[FramePort, FramePort]:
+        """Where its rows arrive: left and right."""
         return (port_of(self.join, LEFT), port_of(self.join, RIGHT))
 
     @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names under which it reads its rows, left and right; they are no streams of the network."""
+        return tuple(port.reader for port in self.ports)
+
+    @property
     def outputs(self) -> tuple[str, ...]:
-        """The stream of the join, of which it makes a part."""
+        """The stream of the join; each instance makes a part of it."""
         return (self.join.name,)
 
     @property
@@ -53,27 +59,29 @@ class JoinInstance(Operator):
         return True
 
     def derive(self, inputs: tuple[Schema, ...], tables: Mapping[str, Table]) -> Derived:
-        """Return what the join makes."""
+        """Return the schema of the join's stream."""
         return self.join.derive(inputs, tables)
 
 
-def port_of(join: Join, side: int) -> str:
-    """Return the port for rows of one side of a spread join: begins with the stream, whose name has no colon."""
-    return f"{join.inputs[side]}:{join.name}:{SIDES[side]}"
+def port_of(join: Join, side: int) -> FramePort:
+    """Return the port for rows of one side of a spread join."""
+    stream = join.inputs[side]
+    # The reader also seeds the draws of rows. With other words here, a replayed batch would get other draws.
+    return FramePort(FrameKind.JOIN_ROWS, stream, f"{stream}:{join.name}:{SIDES[side]}")
 
 
 def whole_name(operator: Operator) -> str:
-    """Return the name of the network's operator that this is, or is an instance of."""
+    """Return the operator's name in the network; for an instance, the name of its join."""
     return operator.join.name if isinstance(operator, JoinInstance) else operator.name
 
 
 def spread_joins(network: Network) -> list[Join]:
-    """Return the joins that are spread, or may be."""
+    """Return the joins that may have several instances."""
     return [operator for operator in network.operators if isinstance(operator, Join) and operator.spread is not None]
 
 
 def instances_of(join: Join, plan: Plan) -> Instances:
-    """Return how a join is spread: as the plan says, or else as the network does, on the nodes after the join's own."""
+    """Return the instances of a join from the plan, or else from the network, on the nodes after the join's own."""
     if join.name in plan.instances:
         return plan.instances[join.name]
     if join.spread is None or join.spread == AUTO:
@@ -83,27 +91,27 @@ def instances_of(join: Join, plan: Plan) -> Instances:
 
 
 def demand_at(join: Join, left: float, right: float) -> Demand:
-    """Return what a join is given if so many rows per second come on either side."""
+    """Return the demand on a join at so many rows per second on either side."""
     return Demand(left, right, join.left_window / SECOND, join.right_window / SECOND)
 
 
 def spread_of(join: Join, plan: Plan) -> Spread | None:
-    """Return how a join is to be spread: as somebody has asked, or else as the network says."""
+    """Return how a join should be spread: as requested by hand, or else as the network says."""
     asked = plan.instances[join.name].asked if join.name in plan.instances else None
     return join.spread if asked is None else asked
 
 
 def explicit(plan: Plan, network: Network) -> Plan:
-    """Return the same plan, which says of every join that is spread where its instances are, so that they can be moved.
+    """Return the same plan with the node of every instance, so that each can be moved alone.
 
-    Where a plan does not say it, instances follow the first one around.
+    Without these, instances follow the first one whenever it moves.
     """
     joins = spread_joins(network)
     return replace(plan, instances={join.name: instances_of(join, plan) for join in joins})
 
 
 def make_instances(join: Join, plan: Plan) -> list[tuple[JoinInstance, int]]:
-    """Return the instances of a join that is spread, each with its node."""
+    """Return the instances of a spread join, each with its node."""
     spread = instances_of(join, plan)
     return [
         (JoinInstance(name=instance_name(join.name, number), join=join, number=number, epochs=spread.epochs), node)
@@ -118,9 +126,9 @@ def reshape(
     nodes: Sequence[int] = (),
     weights: tuple[Sequence[float], Sequence[float]] = ((), ()),
 ) -> Plan:
-    """Return the next plan, with a join in another grid; `nodes` are those of the instances that are new.
+    """Return the next plan, with a join in another grid; `nodes` has the nodes of the new instances.
 
-    What is known of nodes stays as it is, and what is not said is dealt out after the join's own node.
+    Existing instances stay where they are. New ones without a node go to the nodes after the join's own.
     """
     before = instances_of(join, plan)
     epochs = begin(before.epochs, grid)
@@ -132,7 +140,7 @@ def reshape(
     return replace(plan, number=plan.number + 1, instances={**plan.instances, join.name: after})
 
 
-def ask(
+def request_spread(
     plan: Plan,
     network: Network,
     name: str,
@@ -140,13 +148,14 @@ def ask(
     demand: Demand = UNKNOWN,
     closed: Collection[int] = (),
 ) -> Plan:
-    """Return the next plan, with a join spread as somebody wishes: a grid, so many instances, or (`auto`) as measured.
+    """Return the next plan, with a join spread as requested: a grid, a number of instances, or `auto`.
 
-    A number of instances is put into the cheapest grid for what the join is given. With `auto` the shape stays as it is
-    until measurements call for another one. New instances are dealt to the nodes after the join's own, but for `closed`
-    ones, unless all are.
+    For a number of instances, this chooses the cheapest grid for the demand. With `auto`, the shape stays until
+    measurements call for another one. New instances go to the nodes after the join's own that are not `closed`; if all
+    nodes are closed, they go there anyway.
     """
-    wanted, before = asked_of(spread), explicit(plan, network)
+    wanted = parse_request(spread)
+    before = explicit(plan, network)
     join = spread_join(network, name)
     present = before.instances[name].epochs[-1].grid
     if isinstance(wanted, Grid):
@@ -155,22 +164,23 @@ def ask(
         grid = present if wanted in (AUTO, present.cells) else cheapest(int(wanted), demand)
     after = before
     if grid != present:
-        turn = [(before.node_of[name] + number) % before.nodes for number in range(1, before.nodes + 1)]
-        turn = [node for node in turn if node not in closed] or turn
+        order = [(before.node_of[name] + number) % before.nodes for number in range(1, before.nodes + 1)]
+        order = [node for node in order if node not in closed] or order
         have = len(before.instances[name].others) + 1
-        after = reshape(before, join, grid, [turn[(number - 1) % len(turn)] for number in range(have, grid.cells)])
-    after = as_asked(after, name, wanted)
+        after = reshape(before, join, grid, [order[(number - 1) % len(order)] for number in range(have, grid.cells)])
+    after = with_requested_spread(after, name, wanted)
+    # Reshaping and noting the request both count up; together they are one change of plan.
     return before if after.instances == before.instances else replace(after, number=before.number + 1)
 
 
-def as_asked(plan: Plan, name: str, spread: Spread) -> Plan:
-    """Return the next plan, which says that somebody has asked for a join to be spread like that."""
-    asked = replace(plan.instances[name], asked=spread)
-    return replace(plan, number=plan.number + 1, instances={**plan.instances, name: asked})
+def with_requested_spread(plan: Plan, name: str, spread: Spread) -> Plan:
+    """Return the next plan, which notes how a join was requested to be spread."""
+    requested = replace(plan.instances[name], asked=spread)
+    return replace(plan, number=plan.number + 1, instances={**plan.instances, name: requested})
 
 
-def asked_of(spread: SpreadLike) -> Spread:
-    """Return how a join is to be spread; DroverError if it cannot be."""
+def parse_request(spread: SpreadLike) -> Spread:
+    """Return a requested spread; DroverError if no join can be spread like that."""
     found = spread_from(spread)
     if not fits(found):
         raise DroverError(f"spread is {shorten(spread)}, but {SPREAD_RULE}. {SPREAD_WAY_OUT}")
@@ -178,7 +188,7 @@ def asked_of(spread: SpreadLike) -> Spread:
 
 
 def spread_join(network: Network, name: str) -> Join:
-    """Return the join of that name; DroverError if there is none that can be spread."""
+    """Return the join of that name; DroverError if it cannot be spread."""
     known = {join.name: join for join in spread_joins(network)}
     if name not in known:
         raise DroverError(
@@ -189,10 +199,10 @@ def spread_join(network: Network, name: str) -> Join:
     return known[name]
 
 
-def settle_epochs(plan: Plan, network: Network, oldest: Mapping[str, int | None]) -> Plan:
-    """Return the plan without epochs that are over, the same one if there are none; to be asked after every batch.
+def retire_epochs(plan: Plan, network: Network, oldest: Mapping[str, int | None]) -> Plan:
+    """Return the plan without expired epochs, or the plan itself if there are none; called after every batch.
 
-    `oldest` has, by join, the least epoch of any row that an instance keeps; None if they keep none.
+    `oldest` has the least epoch of any row that the instances of a join hold, by join; None if they hold no rows.
     """
     changed = dict(plan.instances)
     for name, number in oldest.items():
@@ -205,7 +215,7 @@ def settle_epochs(plan: Plan, network: Network, oldest: Mapping[str, int | None]
 
 
 def oldest_by_join(samples: Iterable[tuple[str, int | None]]) -> dict[str, int | None]:
-    """Return, by join, the least epoch among what its instances told; None if they keep no rows."""
+    """Return the least epoch of any row that the instances of a join hold, by join; None if they hold no rows."""
     found: dict[str, int | None] = {}
     for join, oldest in samples:
         known = [number for number in (found.get(join), oldest) if number is not None]
@@ -213,21 +223,23 @@ def oldest_by_join(samples: Iterable[tuple[str, int | None]]) -> dict[str, int |
     return found
 
 
-def leftovers(units: Iterable[str], plan: Plan, network: Network) -> frozenset[str]:
-    """Return which of the units that have a state are instances that the plan has no more.
+def obsolete_instances(units: Iterable[str], plan: Plan, network: Network) -> frozenset[str]:
+    """Return the units with state that are instances which the plan no longer has.
 
-    What they keep are copies, made for epochs that are over: nobody misses them, and the next commit can drop them.
+    Their rows are copies for expired epochs, so the next commit can drop them.
     """
     joins = spread_joins(network)
     alive = {instance.name for join in joins for instance, _ in make_instances(join, plan)}
+    # No operator's name has a bracket, so what is before it is the name of the join.
     spread = {join.name for join in joins}
     return frozenset(unit for unit in units if unit.partition("[")[0] in spread and unit not in alive)
 
 
 def chosen_nodes(plan: Plan, join: Join, grid: Grid, free: Sequence[float]) -> tuple[tuple[int, ...], Weights]:
-    """Return the node of each cell of a new grid, and weights by what nodes have for the join, (n,).
+    """Return the node of each cell of a new grid, and the weights of its rows and columns.
 
-    Instances that are there stay; for others the freest nodes are taken that have none yet.
+    `free`, (n,), is what each node has free for the join. Existing instances stay. New ones go to the freest nodes
+    without an instance.
     """
     used = (plan.node_of[join.name], *instances_of(join, plan).others)
     order = sorted(range(plan.nodes), key=lambda node: (node in used, -free[node], node))

@@ -1,10 +1,10 @@
-"""A node's work in one hop: its operators, in topological order, on the frames that have come.
+"""A node's work in one hop: its operators, in topological order, on the frames that have arrived.
 
-Rule 1: edges within a place are passed in memory; everything else leaves as frames.
-Rule 2: an operator that fails by its own fault (`is_own_fault`) takes nothing in and gives nothing out; the others go
-on, and the failure is reported. Whatever else fails, fails the batch, which is repeated: nobody is parked because a
-database was down or a disk full.
-Rule 3: time is an argument: `cpu` tells how many seconds the process has been busy so far.
+Rule 1: rows stay in memory between operators of one place. All other rows leave as frames.
+Rule 2: an operator that fails by its own fault (`is_own_fault`) reads nothing and emits nothing. The other operators
+continue, and the driver learns of the failure. Any other error fails the batch, and Spark runs it again. So a database
+that is down or a full disk parks no operator.
+Rule 3: time is an argument: `cpu` returns the CPU seconds that the process has used so far.
 """
 
 from __future__ import annotations
@@ -14,61 +14,57 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from drover.flow.deal import DRAW, own_rows, ship
+from drover.flow.distribute import DRAW, own_rows, ship
 from drover.flow.families.interest import Interest
-from drover.flow.frames import Edge, Frame, edges, pack, unpack
+from drover.flow.frames import Edge, Frame, FrameKind, FramePort, edges, pack, stream_port, unpack
 from drover.flow.instances import JoinInstance, whole_name
-from drover.flow.operators import Clock, Runner, UnitState, oldest_epoch
-from drover.flow.schedule import Place, Schedule
+from drover.flow.operators import Runner, UnitState, Watermarks, oldest_epoch
+from drover.flow.schedule import HopNode, Schedule
+from drover.load.sample import Sample
 from drover.network.model import Network
-from drover.network.operators import Operator, UserDefined
+from drover.network.operators import Operator
 from drover.network.types import polars_type
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
-    """What one operator did in one batch."""
+class OperatorFacts:
+    """What one operator, or one instance of a spread join, did in one batch, and where."""
 
-    operator: str
-    node: int
-    hop: int
-    rows_in: int
-    rows_out: int
-    busy: float  # CPU seconds
-    state_bytes: int
-    edges: tuple[Edge, ...]  # what it sent to other places
-    instance: int = 0  # of a join that is spread
-    oldest: int | None = None  # of an instance: the least epoch of any row that it keeps
+    sample: Sample
+    place: HopNode
+    edges: tuple[Edge, ...] = ()  # what it sent to other places
+    instance: int = 0  # number of the instance of a spread join
+    oldest: int | None = None  # of an instance: the least epoch of any row that it holds
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An operator that could not do its work, and why."""
+    """An operator that failed by its own fault, and the reason."""
 
     operator: str
     reason: str
 
 
 @dataclass(slots=True)
-class Outcome:
-    """What a place gives in one batch: frames for later hops, rows that leave the network, samples and failures."""
+class NodeOutput:
+    """What a place emits in one batch: frames for later hops, rows of outputs, facts and failures."""
 
     frames: list[Frame] = field(default_factory=list)
     results: dict[str, pl.DataFrame] = field(default_factory=dict)
-    samples: list[Sample] = field(default_factory=list)
+    operators: list[OperatorFacts] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One place of one batch: everything a node needs to know besides frames and state."""
+    """One place of one batch: everything that a node needs besides frames and state."""
 
     network: Network
     schedule: Schedule
-    place: Place
-    clocks: Mapping[str, Clock]  # by operator
-    parked: frozenset[str] = frozenset()  # operators that failed in an earlier batch and are not run again
-    interest: Interest | None = None  # of families, if there are any
+    place: HopNode
+    watermarks: Mapping[str, Watermarks]  # by operator
+    parked: frozenset[str] = frozenset()  # operators that failed in an earlier batch and do not run
+    interest: Interest | None = None  # the rows that families need; None without families
 
 
 def run_place(
@@ -78,35 +74,34 @@ def run_place(
     states: Callable[[Operator], UnitState],
     cpu: Callable[[], float],
     families: Callable[[Mapping[str, pl.DataFrame]], None] | None = None,
-) -> Outcome:
-    """Run the operators of a place on its frames; `families` are run on the streams that are there then."""
-    outcome = Outcome()
+) -> NodeOutput:
+    """Run the operators of a place on its frames, then `families` on all streams of the place."""
+    outcome = NodeOutput()
     arrived = []
     for frame in frames:
         if frame.hop == task.place.hop:
             arrived.append(frame)
         else:
-            outcome.frames.append(frame)  # on its way to a later hop of this node
-    streams = unpack(arrived)
+            outcome.frames.append(frame)  # for a later hop of this node, or for the driver
+    rows = unpack(arrived)
     for operator in task.schedule.runs.get(task.place, ()):
         if whole_name(operator) in task.parked:
-            made = _nothing(task, operator)
+            rows |= {stream_port(stream): made for stream, made in _nothing(task, operator).items()}
         else:
-            made = _run_one(task, operator, streams, runners, states, cpu, outcome)
-        streams |= made
+            rows |= _run_one(task, operator, rows, runners, states, cpu, outcome)
     if families is not None:
-        families(streams)
+        families({port.stream: found for port, found in rows.items() if port.kind is FrameKind.ROWS})
     return outcome
 
 
 def is_own_fault(operator: Operator, error: Exception) -> bool:
-    """Return whether the operator would fail again on the same rows, wherever it runs, and must not stop the others.
+    """Return whether the operator would fail again on the same rows, on any node, so that only it must stop.
 
-    A user's function may raise anything. An expression never fails on a row; should one that drover got wrong, Polars
-    says so, and repeating the batch would not help. A table's operators have no expressions: their trouble is the
-    database's.
+    A user's function may raise anything. An expression never fails on a row; if drover compiled one wrongly, Polars
+    raises an error, and running the batch again would not help. Operators on tables have no expressions: when they
+    fail, the database is the cause.
     """
-    if isinstance(operator, UserDefined):
+    if operator.calls_user_code:
         return True
     return operator.table is None and isinstance(error, pl.exceptions.PolarsError)
 
@@ -114,51 +109,79 @@ def is_own_fault(operator: Operator, error: Exception) -> bool:
 def _run_one(
     task: Task,
     operator: Operator,
-    streams: Mapping[str, pl.DataFrame],
+    rows: Mapping[FramePort, pl.DataFrame],
     runners: Callable[[Operator], Runner],
     states: Callable[[Operator], UnitState],
     cpu: Callable[[], float],
-    outcome: Outcome,
-) -> dict[str, pl.DataFrame]:
-    """Run one operator, note what it did, and return its streams."""
-    inputs = {name: streams[name] if name in streams else _empty_input(task, name) for name in operator.inputs}
+    outcome: NodeOutput,
+) -> dict[FramePort, pl.DataFrame]:
+    """Run one operator, note what it did, and return the rows that it leaves at this place."""
+    inputs = _inputs(task.network, operator, rows)
+    # All that follows is the operator's own work: an instance picks its rows, and rows that leave are encoded.
     started = cpu()
     if isinstance(operator, JoinInstance):
         inputs = own_rows(operator, inputs)
     state = states(operator)
     try:
-        made = runners(operator).run(inputs, state, task.clocks[whole_name(operator)])
+        made = runners(operator).run(inputs, state, task.watermarks[whole_name(operator)])
     except Exception as error:
         if not is_own_fault(operator, error):
             raise
         outcome.failures.append(Failure(whole_name(operator), f"{type(error).__name__}: {error}"))
+        # The runner may have changed the state before it raised.
         state.restore()
         made = _nothing(task, operator)
     shipped, local = _ship(task, operator, made, outcome)
-    outcome.samples.append(
-        Sample(
-            whole_name(operator),
-            task.place.node,
-            task.place.hop,
-            sum(frame.height for frame in inputs.values()),
-            sum(frame.height for frame in made.values()),
-            cpu() - started,
-            state.bytes(),
-            edges(shipped),
-            operator.number if isinstance(operator, JoinInstance) else 0,
-            oldest_epoch(state) if isinstance(operator, JoinInstance) else None,
-        )
+    sample = Sample(
+        whole_name(operator),
+        _counted(operator, inputs),
+        {stream: found.height for stream, found in made.items()},
+        cpu() - started,
+        state.bytes(),
     )
-    return made | local
+    if isinstance(operator, JoinInstance):
+        facts = OperatorFacts(sample, task.place, edges(shipped), operator.number, oldest_epoch(state))
+    else:
+        facts = OperatorFacts(sample, task.place, edges(shipped))
+    outcome.operators.append(facts)
+    return {stream_port(stream): found for stream, found in made.items()} | local
+
+
+def _inputs(network: Network, operator: Operator, rows: Mapping[FramePort, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """Return the rows that an operator reads, by input; an input without rows is an empty frame."""
+    if not isinstance(operator, JoinInstance):
+        return {name: _rows_at(stream_port(name), network, rows) for name in operator.inputs}
+    return {port.reader: _rows_at(port, network, rows) for port in operator.ports}
+
+
+def _rows_at(port: FramePort, network: Network, rows: Mapping[FramePort, pl.DataFrame]) -> pl.DataFrame:
+    if port in rows:
+        return rows[port]
+    empty = _empty(network, port.stream)
+    if port.kind is FrameKind.JOIN_ROWS:
+        return empty.with_columns(pl.lit(0, dtype=pl.UInt32).alias(DRAW))
+    return empty
+
+
+def _counted(operator: Operator, inputs: Mapping[str, pl.DataFrame]) -> dict[str, float]:
+    """Return how many rows of each stream an operator has read."""
+    if not isinstance(operator, JoinInstance):
+        return {stream: found.height for stream, found in inputs.items()}
+    counts: dict[str, float] = {}
+    for port in operator.ports:  # two ports may carry the same stream
+        counts[port.stream] = counts.get(port.stream, 0) + inputs[port.reader].height
+    return counts
 
 
 def _ship(
-    task: Task, operator: Operator, made: Mapping[str, pl.DataFrame], outcome: Outcome
-) -> tuple[list[Frame], dict[str, pl.DataFrame]]:
-    """Add the frames and results that an operator's rows become; return the frames, and what is dealt to this place."""
+    task: Task, operator: Operator, made: Mapping[str, pl.DataFrame], outcome: NodeOutput
+) -> tuple[list[Frame], dict[FramePort, pl.DataFrame]]:
+    """Add an operator's rows to the frames and results; return these frames, and the rows for instances at this place.
+
+    Instances of one join share ports, so each needs an origin of its own. For other operators, the node is enough.
+    """
     shipped: list[Frame] = []
-    local: dict[str, pl.DataFrame] = {}
-    # The serial numbers of one origin must differ per port only: of all others the node is origin enough.
+    local: dict[FramePort, pl.DataFrame] = {}
     origin = operator.number if isinstance(operator, JoinInstance) else task.place.node
     for stream, rows in made.items():
         if not rows.height:
@@ -174,22 +197,15 @@ def _ship(
     return shipped, local
 
 
-def _empty_input(task: Task, name: str) -> pl.DataFrame:
-    """Return no rows of a stream, or of what is dealt of it to an instance."""
-    stream, dealt, _ = name.partition(":")
-    empty = _empty(task.network, stream)
-    return empty.with_columns(pl.lit(0, dtype=pl.UInt32).alias(DRAW)) if dealt else empty
-
-
 def ship_to_families(
     rows: pl.DataFrame, stream: str, schedule: Schedule, interest: Interest | None, origin: int
 ) -> Iterator[Frame]:
-    """Yield the frames of a stream for places where only families read it: what is of use to them."""
+    """Yield frames for the places where only families read the stream, with just the rows that they need."""
     if interest is not None:
         for place in schedule.wanted.get(stream, ()):
             mine = interest.of(stream, place.node, rows)
             if mine.height:
-                yield from pack(mine, stream, [place], origin)
+                yield from pack(mine, stream_port(stream), [place], origin)
 
 
 def _empty(network: Network, stream: str) -> pl.DataFrame:

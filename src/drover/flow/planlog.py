@@ -1,7 +1,7 @@
-"""The plan log: which plan is for which batch, written before the batch that uses it.
+"""The plan log: which plan each batch uses, written before that batch.
 
-Rule 1: a batch that is run again finds the plan of its first run, and all else that was decided before it.
-Rule 2: an entry is one file, complete or absent, and can tell that it is whole.
+Rule 1: a repeated batch finds the plan of its first run, and everything else that was decided before it.
+Rule 2: an entry is one file, complete or absent, with a checksum.
 """
 
 from __future__ import annotations
@@ -24,17 +24,13 @@ NAME: Final = re.compile(r"(\d{12})\.json")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A plan that is used from `batch` on.
-
-    Of `batch` itself it says besides whether it has no rows and only closes windows, and which operators, parked until
-    then, run again.
-    """
+class PlanLogEntry:
+    """A plan that batches use from `batch` on; the other fields hold for `batch` alone."""
 
     batch: int
     plan: Plan
-    closing: bool = False
-    resumed: tuple[str, ...] = ()
+    closing: bool = False  # whether the batch has no rows and only closes windows
+    resumed: tuple[str, ...] = ()  # parked operators that run again
 
 
 def plan_path(root: str, batch: int) -> str:
@@ -42,19 +38,23 @@ def plan_path(root: str, batch: int) -> str:
     return join(join(root, PLANS), f"{batch:012}.json")
 
 
-def write_plan(fs: FileSystem, root: str, entry: Entry) -> None:
-    """Make the entry's plan the one that is used from its batch on."""
+def write_plan(fs: FileSystem, root: str, entry: PlanLogEntry) -> None:
+    """Write an entry to the log."""
     plan = entry.plan
     body = {
-        "number": plan.number, "nodes": plan.nodes, "node_of": dict(plan.node_of), "closing": entry.closing,
-        "resumed": list(entry.resumed), "instances": {join: _written(one) for join, one in plan.instances.items()},
-    }  # fmt: skip
+        "number": plan.number,
+        "nodes": plan.nodes,
+        "node_of": dict(plan.node_of),
+        "closing": entry.closing,
+        "resumed": list(entry.resumed),
+        "instances": {join: _written(one) for join, one in plan.instances.items()},
+    }
     data, _ = seal({"format": FORMAT, "batch": entry.batch, **body})
     write_whole(fs, plan_path(root, entry.batch), [data])
 
 
-def read_plan(fs: FileSystem, root: str, batch: int) -> Entry | None:
-    """Return the plan that is used in `batch`: the last one written for it or for a batch before it."""
+def read_plan(fs: FileSystem, root: str, batch: int) -> PlanLogEntry | None:
+    """Return the entry that holds for `batch`: the last one written for it or for an earlier batch."""
     written = max((number for number in _batches(fs, root) if number <= batch), default=None)
     if written is None:
         return None
@@ -63,7 +63,7 @@ def read_plan(fs: FileSystem, root: str, batch: int) -> Entry | None:
     try:
         instances = {join: _read(one) for join, one in body.get("instances", {}).items()}
         plan = Plan(body["number"], body["nodes"], body["node_of"], instances)
-        return Entry(written, plan, body["closing"], tuple(body.get("resumed", ())))
+        return PlanLogEntry(written, plan, body["closing"], tuple(body.get("resumed", ())))
     except (KeyError, TypeError, ValueError, DroverError) as error:
         raise StateError(path, "a plan", str(error), RESTORE) from error
 
@@ -85,6 +85,7 @@ def _read(body: dict[str, Any]) -> Instances:  # Any: JSON
 def sweep_plans(fs: FileSystem, root: str, oldest: int) -> None:
     """Delete the plans that no batch from `oldest` on uses."""
     written = sorted(number for number in _batches(fs, root) if number <= oldest)
+    # The last of these still holds for `oldest`, if no batch after it has an entry of its own.
     for batch in written[:-1]:
         delete(fs, plan_path(root, batch))
 

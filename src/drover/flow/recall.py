@@ -1,9 +1,9 @@
-"""The live state that a batch starts from: what is in memory, brought up to date, or else what is saved.
+"""The live state that a batch starts from: cached state brought up to date, or else the saved state.
 
-Rule 1: what is kept is used only as far as it is provably what the saved state says: every segment that it is made of
-is still there, or all its rows are too old by now.
-Rule 2: what was added meanwhile is read; a process that has missed a batch reads that batch and not all there is. Spark
-hands tasks to processes as it likes, so that is what most of them have missed.
+Rule 1: cached rows are used only if they provably equal the saved ones: every segment that they came from is still in
+the saved state, or all its rows have expired.
+Rule 2: only segments that were added since then are read. Spark gives tasks to any worker process, so a process has
+often missed a batch or two; it then reads these batches and not the whole state.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ def load_state(root: str, operator: str, saved: Saved) -> UnitState:
 
 
 def recall(root: str, operator: str, saved: Saved, known: Saved, kept: UnitState) -> tuple[UnitState, int]:
-    """Return the live form of a saved state, and how many bytes had to be read for it.
+    """Return the live form of a saved state, and how many bytes were read for it.
 
-    `kept` is the live form of the saved state `known`; it is not changed.
+    `kept` is the live form of the saved state `known`; this function does not change it.
     """
-    wanted, parts = {}, {}
+    wanted = {}
+    parts = {}
     for part, one in saved.items():
         missing = added_since(known.get(part, PartState()), one)
         wanted[operator, part] = one.segments if missing is None else missing
@@ -48,13 +49,17 @@ def recall(root: str, operator: str, saved: Saved, known: Saved, kept: UnitState
 
 
 def added_since(before: PartState, after: PartState) -> tuple[Segment, ...] | None:
-    """Return the segments that a part has now and had not before; None if rows of before may not be those of now."""
-    had, has = set(before.segments), set(after.segments)
+    """Return the segments that were added to a part; None if its earlier rows may be wrong now."""
+    had = set(before.segments)
+    has = set(after.segments)
     stayed = tuple(segment for segment in before.segments if segment in has)
+    # New segments must come after the old ones: the order of rows decides results such as sums of floats.
     if after.segments[: len(stayed)] != stayed:
         return None
+    # With a lower bound, rows would be live again that the cache has already dropped.
     if before.bound is not None and (after.bound is None or after.bound < before.bound):
         return None
+    # A segment that is gone although it has live rows was replaced by a rewrite.
     if not all(_is_dead(segment, after.bound) for segment in had - has):
         return None
     return after.segments[len(stayed) :]
@@ -65,7 +70,7 @@ def _is_dead(segment: Segment, bound: Micros | None) -> bool:
 
 
 def _since(rows: pl.DataFrame, bound: Micros | None, before: Micros | None) -> pl.DataFrame:
-    """Return the rows whose time is at least `bound`, if it is not known that all are."""
+    """Return the rows whose time is at least `bound`; all rows have passed the bound `before` already."""
     return rows if bound is None or bound == before else rows.filter(pl.col(rows.columns[0]) >= bound)
 
 

@@ -1,6 +1,6 @@
-"""The router: rows of sources, cut by stream and sent as frames to the nodes that read them.
+"""The router: cuts the rows of sources by stream and sends them as frames to the nodes that read them.
 
-Rule 1: a row that does not fit its source's schema goes to the dead letters with the reason, never silently away.
+Rule 1: the router never drops a row silently. A row without a usable event time becomes a dead letter with the reason.
 """
 
 from __future__ import annotations
@@ -11,18 +11,16 @@ from typing import Final
 
 import polars as pl
 
-from drover.flow.deal import ship
+from drover.flow.distribute import ship
 from drover.flow.families.interest import Interest
-from drover.flow.frames import DRIVER, Frame, pack
+from drover.flow.frames import DRIVER, Frame, FrameKind, FramePort, pack, stream_port
 from drover.flow.node import ship_to_families
-from drover.flow.schedule import Place, Schedule
+from drover.flow.schedule import HopNode, Schedule
 from drover.flow.spill import SPILL_BYTES
 from drover.network.durations import Micros
 from drover.network.model import Network
 
-LATEST: Final = "latest"  # port of the latest event times, by source
-DEAD: Final = "dead:"  # port of a source's dead letters begins with this; no stream's name has a colon
-REASON: Final = "drover reason"
+REASON: Final = "drover reason"  # column with the reason in dead letters; no column of a source has a space
 FIRST: Final[Micros] = -62_135_596_800_000_000  # 0001-01-01, where Spark's timestamps begin
 LAST: Final[Micros] = 253_402_300_799_999_999  # 9999-12-31
 
@@ -36,7 +34,7 @@ def route(
 ) -> Iterator[Frame]:
     """Yield the frames of a source partition; `origin` is its number, the same on every replay.
 
-    `interest` says which rows are of use to families: see `Memory.interest`.
+    `interest` says which rows families of submitted queries need: see `WorkerCache.interest`.
     """
     latest: dict[str, Micros] = {}
     for source in network.sources:
@@ -49,27 +47,29 @@ def route(
             dead = frame.filter(fits.not_() | micros.is_null())
             if dead.height:
                 reason = f"event time {source.time} is NULL or outside the years 1 to 9999"
-                yield from _to_driver(dead.with_columns(pl.lit(reason).alias(REASON)), f"{DEAD}{source.name}", origin)
+                refused = dead.with_columns(pl.lit(reason).alias(REASON))
+                yield from _to_driver(refused, FramePort(FrameKind.DEAD_LETTERS, source.name), origin)
                 frame = frame.filter(fits)
             if frame.height:
                 latest[source.name] = int(frame.select(micros.max()).item())
         if source.name in network.outputs:
-            yield from _to_driver(frame, source.name, origin)
+            yield from _to_driver(frame, stream_port(source.name), origin)
         yield from ship(schedule, source.name, frame, origin)[0]
         yield from ship_to_families(frame, source.name, schedule, interest, origin)
     if latest:
-        yield Frame(0, DRIVER, LATEST, origin, 0, pickle.dumps(latest))
+        yield Frame(0, DRIVER, FramePort(FrameKind.EVENT_TIMES), origin, 0, pickle.dumps(latest))
 
 
 def send_strays(rows: pl.DataFrame, sources: Sequence[str], by: str, origin: int) -> Iterator[Frame]:
-    """Yield the rows of a source that carries several streams, but belong to none, as dead letters.
+    """Yield, as dead letters, the rows of a shared source that belong to none of its streams.
 
-    `by` is what tells the streams apart, and the name of the column with what the rows have there.
+    `by` is the SQL expression that names the stream of a row, and the column that has its value.
     """
     if rows.height:
         reason = pl.format(f"{by} is {{}}, which is no stream of {', '.join(sources)}", pl.col(by).fill_null("NULL"))
-        yield from _to_driver(rows.with_columns(reason.alias(REASON)), f"{DEAD}{', '.join(sources)}", origin)
+        port = FramePort(FrameKind.DEAD_LETTERS, ", ".join(sources))
+        yield from _to_driver(rows.with_columns(reason.alias(REASON)), port, origin)
 
 
-def _to_driver(frame: pl.DataFrame, port: str, origin: int) -> Iterator[Frame]:
-    yield from pack(frame, port, [Place(DRIVER, 0)], origin, SPILL_BYTES)
+def _to_driver(frame: pl.DataFrame, port: FramePort, origin: int) -> Iterator[Frame]:
+    yield from pack(frame, port, [HopNode(DRIVER, 0)], origin, SPILL_BYTES)

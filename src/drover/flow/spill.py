@@ -1,9 +1,10 @@
 """Large frames for the driver, passed through files beside the state instead of through Spark.
 
-Rule 1: a file is read once, by the driver of the batch that made it, and then deleted; what a crash leaves is swept
-like any state that no version needs. So nothing here has to survive a power cut. Rule 2: bytes are checked when read.
+Rule 1: the driver reads a file once, in the batch that wrote it, and then deletes it. Files that a crash leaves are
+swept like state that no version needs. So these files need not survive a power cut.
+Rule 2: every payload is checked when it is read.
 
-Of 800,000 pairs (26 MB) per batch, writing, checking and reading take about 0.05 s; through Spark it is about 0.2 s.
+For 800,000 pairs (26 MB) per batch, writing, checking and reading take about 0.05 s; through Spark, about 0.2 s.
 """
 
 from __future__ import annotations
@@ -21,14 +22,13 @@ from drover.flow.frames import DRIVER, Frame
 from drover.flow.state.layout import STATE
 from drover.flow.state.storage import delete, join, open_root, read_ranges, write_whole
 
-SPILLED: Final = "file:"  # the port of a frame that says where the payload is begins with this; no stream has a colon
-INLINE: Final = 256 << 10  # bytes of a task for the driver that are not worth a file
-SPILL_BYTES: Final = 2 << 20  # of a frame for the driver: what is larger than INLINE never becomes a row of Spark's
-AGAIN: Final = "Start again on the same checkpoint: the batch is computed anew."
+INLINE: Final = 256 << 10  # a task with at most so many bytes for the driver writes no file
+SPILL_BYTES: Final = 2 << 20  # bytes of a frame for the driver; large ones never become a row in Spark
+AGAIN: Final = "Start again on the same checkpoint: the batch is computed again."
 
 
 class Spill(NamedTuple):
-    """Where a payload lies."""
+    """Where a payload is."""
 
     file: str  # name within the folder of state
     offset: int  # bytes
@@ -37,44 +37,47 @@ class Spill(NamedTuple):
 
 
 def spill(frames: Iterable[Frame], root: str, name: str) -> list[Frame]:
-    """Write what goes to the driver into the file `name`, if it is much; return the frames to send."""
-    coming, first, size = iter(frames), list[Frame](), 0
+    """Write the payloads for the driver into the file `name`, if they are large; return the frames to send."""
+    coming = iter(frames)
+    first = list[Frame]()
+    size = 0
     for frame in coming:
         first.append(frame)
-        size += len(frame.payload) if _is_meant(frame) else 0
+        size += len(frame.payload) if _belongs_in_file(frame) else 0
         if size > INLINE:
             break
     else:
         return first
     fs, path = open_root(root)
+    # Filled while the file is written, because frames are made while they are iterated.
     sent: list[Frame] = []
     write_whole(fs, join(join(path, STATE), name), _written(chain(first, coming), name, sent), durable=False)
     return sent
 
 
-def _is_meant(frame: Frame) -> bool:
-    # A later hop passes on what an earlier one wrote.
-    return frame.hop == DRIVER and not frame.port.startswith(SPILLED)
+def _belongs_in_file(frame: Frame) -> bool:
+    # A later hop passes on frames whose payloads an earlier one has written.
+    return frame.hop == DRIVER and not frame.spilled
 
 
 def _written(frames: Iterable[Frame], name: str, sent: list[Frame]) -> Iterator[bytes | pa.Buffer]:
-    """Yield payloads as they come, so that none has to wait in memory; add to `sent` what is left of each frame."""
+    """Yield payloads one by one, so that none waits in memory; add to `sent` the frames that say where they are."""
     offset = 0
     for frame in frames:
-        if not _is_meant(frame):
+        if not _belongs_in_file(frame):
             sent.append(frame)
             continue
         place = Spill(name, offset, len(frame.payload), zlib.crc32(frame.payload))
         offset += place.length
-        sent.append(frame._replace(port=SPILLED + frame.port, payload=pickle.dumps(place)))
+        sent.append(frame._replace(payload=pickle.dumps(place), spilled=True))
         yield frame.payload
 
 
 def fetch(frames: Iterable[Frame], root: str) -> tuple[list[Frame], frozenset[str]]:
-    """Return the frames with their payloads, and the names of the files they were in."""
+    """Return the frames with their payloads, and the names of the files that these were in."""
     found = list(frames)
     places: dict[int, Spill] = {
-        index: pickle.loads(frame.payload) for index, frame in enumerate(found) if frame.port.startswith(SPILLED)
+        index: pickle.loads(frame.payload) for index, frame in enumerate(found) if frame.spilled
     }
     fs, path = open_root(root)
     for file in sorted({place.file for place in places.values()}):
@@ -83,7 +86,7 @@ def fetch(frames: Iterable[Frame], root: str) -> tuple[list[Frame], frozenset[st
         read = read_ranges(fs, where, [(place.offset, place.length) for place in mine.values()], mapped=True)
         for (index, place), data in zip(mine.items(), read, strict=True):
             _check(where, place, data)
-            found[index] = found[index]._replace(port=found[index].port.removeprefix(SPILLED), payload=data)
+            found[index] = found[index]._replace(payload=data, spilled=False)
     return found, frozenset(place.file for place in places.values())
 
 

@@ -1,8 +1,8 @@
-"""What a worker process does for a node in one hop: load state, run the operators, write what changed.
+"""What a worker process does for a node in one hop: load state, run the operators, write the changes.
 
-Rule 1: a worker may be any process and may run a place twice: what it keeps in memory is used only as far as it is of
-the state that the batch starts from, and what it writes counts only if the driver commits it.
-Rule 2: no Spark here; frames go in, frames and one report come out.
+Rule 1: any process may run a place, and may run it twice. A worker uses cached state only as far as it equals the state
+that the batch starts from, and what it writes counts only once the driver commits it.
+Rule 2: no Spark here: frames go in, frames and one report come out.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from typing import Final
 
 import polars as pl
 
-from drover.flow.families.herded import Herded, Parked, Tally
+from drover.flow.families.assignment import FamilyAssignment, MemberCounts, ParkedMember
+from drover.flow.families.family_cache import FamilyCache
 from drover.flow.families.interest import Interest
-from drover.flow.families.keeper import Keeper
-from drover.flow.families.place import HerdRun
-from drover.flow.frames import DRIVER, Frame, pack
+from drover.flow.families.runner import FamilyRunner
+from drover.flow.frames import DRIVER, Frame, FrameKind, FramePort, pack, stream_port
 from drover.flow.instances import JoinInstance
-from drover.flow.node import Failure, Sample, Task, run_place
-from drover.flow.operators import Clock, Runner, UnitState, Workshop, late_streams, make_runner
+from drover.flow.node import Failure, NodeOutput, OperatorFacts, Task, run_place
+from drover.flow.operators import CompileContext, Runner, UnitState, Watermarks, late_streams, make_runner
 from drover.flow.recall import Saved, load_state, recall
-from drover.flow.schedule import Place, Schedule
+from drover.flow.schedule import HopNode, Schedule
 from drover.flow.spill import SPILL_BYTES
 from drover.flow.state.layout import STATE, state_name
 from drover.flow.state.segments import Delta, Key, Segment, newest_of, write_deltas
@@ -37,24 +37,25 @@ from drover.network.durations import Micros
 from drover.network.model import Network
 from drover.network.operators import Operator
 
-# An operator that runs here is asked for in every batch; after so many batches without it, it runs elsewhere. What has
-# changed there is useless here at once, but telling costs a comparison of everything, and a few batches cost nothing.
+# A worker forgets a state that no task has used for so many batches: the operator runs elsewhere by then. The cached
+# copy is useless as soon as the operator moves, but finding that out means comparing everything, and a few batches of
+# unused memory cost nothing.
 IDLE: Final = 8
-HOPS_APART: Final = 10_000  # more than there are nodes
+HOPS_APART: Final = 10_000  # more than there are nodes: hop * HOPS_APART + node is an origin of its own
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
-    """A network and the addresses of its tables on their way to workers, which know them again by their fingerprint."""
+class PackedNetwork:
+    """A pickled network with the addresses of its tables; workers recognise it by its fingerprint."""
 
     fingerprint: str
     pickled: bytes = field(repr=False)
 
 
-def pack_network(network: Network, tables: Mapping[str, Address]) -> Packed:
-    """Return a network as it travels to workers; `tables` says where its tables live."""
+def pack_network(network: Network, tables: Mapping[str, Address]) -> PackedNetwork:
+    """Return a network in the form that travels to workers; `tables` has the address of each table."""
     pickled = pickle.dumps((network, dict(tables)))
-    return Packed(hashlib.sha256(pickled).hexdigest(), pickled)
+    return PackedNetwork(hashlib.sha256(pickled).hexdigest(), pickled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,120 +63,123 @@ class Assignment:
     """What all places of a batch have in common."""
 
     batch: int
-    network: Packed
+    network: PackedNetwork
     schedule: Schedule
-    clocks: Mapping[str, Clock]
+    watermarks: Mapping[str, Watermarks]  # by operator
     saved: Mapping[str, Saved]  # by operator: the state that the batch starts from
     root: str  # of the checkpoint, a path or URI
-    parked: frozenset[str] = frozenset()
-    rewritten: frozenset[Key] = frozenset()  # parts of state to write as a whole, though little or nothing changed
-    herded: Herded | None = None  # the queries that were submitted, by family
+    parked: frozenset[str] = frozenset()  # operators that do not run
+    rewritten: frozenset[Key] = frozenset()  # parts of state to write in full, even if they have hardly changed
+    families: FamilyAssignment | None = None  # the submitted queries, by family
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """What a place tells the driver."""
+class NodeReport:
+    """What a place reports to the driver."""
 
-    place: Place
-    samples: tuple[Sample, ...]
+    place: HopNode
+    operators: tuple[OperatorFacts, ...]
     failures: tuple[Failure, ...]
     segments: tuple[Segment, ...]
     bounds: Mapping[tuple[str, str], Micros]
     busy: float = 0.0  # CPU seconds of the whole task: frames, state and operators
-    seconds: float = 0.0  # the same by the clock on the wall
-    loaded: int = 0  # bytes of state that were not in memory and had to be read
-    tallies: tuple[Tally, ...] = ()  # of families
-    parked: tuple[Parked, ...] = ()  # members that failed
+    seconds: float = 0.0  # wall-clock seconds of the whole task
+    loaded: int = 0  # bytes of state that were not cached and had to be read
+    tallies: tuple[MemberCounts, ...] = ()  # of families
+    parked: tuple[ParkedMember, ...] = ()  # queries that failed
 
 
 @dataclass(slots=True)
-class Kept:
-    """A state in memory, the saved state it is the live form of, and when it was last used."""
+class CachedState:
+    """A live state, the saved state that it equals, and the count of batches at its last use."""
 
     saved: Saved
     live: UnitState
-    turn: int
+    used: int
 
 
-class Memory:
+class WorkerCache:
     """What a worker process keeps between batches: compiled operators and live state."""
 
     def __init__(self, cpu: Callable[[], float], spend: Callable[[float], None]) -> None:
         self.cpu = cpu
         self.spend = spend
-        self.networks: dict[str, tuple[Network, Workshop]] = {}
+        self.networks: dict[str, tuple[Network, CompileContext]] = {}
         self.runners: dict[tuple[str, str], tuple[Operator, Runner]] = {}
-        self.states: dict[tuple[str, str], Kept] = {}
-        self.turn = 0  # batches in which this worker had work, of whatever run
+        self.states: dict[tuple[str, str], CachedState] = {}
+        self.batches = 0  # batches in which this worker had work, in any run
         self.loaded = 0  # bytes of state read so far
-        self.keeper = Keeper(spend)
+        self.families = FamilyCache(spend)
         self._batch: tuple[str, int] | None = None
-        self._settled = -1
+        self._frozen = -1  # size of the cache when it was last frozen
 
-    def settle(self) -> None:
-        """Take what is here for good out of the garbage collector's sight, if there is more of it than the last time.
+    def freeze(self) -> None:
+        """Hide the cache from the garbage collector, if it has grown.
 
-        Spark's worker collects garbage after every task. With all modules imported that takes 25 ms, and the next task
-        waits for it.
+        Spark's worker collects garbage after every task, and the next task waits for it. With all modules imported, a
+        collection takes 25 ms.
         """
-        size = len(self.networks) + len(self.runners) + self.keeper.compiled
-        if size != self._settled:
-            self._settled = size
+        size = len(self.networks) + len(self.runners) + self.families.compiled
+        if size != self._frozen:
+            self._frozen = size
             gc.unfreeze()
             gc.collect()
             gc.freeze()
 
     def begin(self, assignment: Assignment) -> None:
-        """Take note of a batch; with a new one, forget what has not been used for a while."""
+        """Count a batch the first time it appears, and forget what no batch has used lately."""
         if self._batch == (assignment.root, assignment.batch):
             return
         self._batch = (assignment.root, assignment.batch)
-        self.turn += 1
-        self.keeper.turn = self.turn
-        for key in [key for key, kept in self.states.items() if self.turn - kept.turn > IDLE]:
+        self.batches += 1
+        for key in [key for key, cached in self.states.items() if self.batches - cached.used > IDLE]:
             del self.states[key]
-        self.keeper.forget(self.turn - IDLE)
+        self.families.begin(self.batches, IDLE)
 
-    def shop(self, packed: Packed) -> tuple[Network, Workshop]:
-        """Return the network, unpacked at most once."""
+    def compile_context(self, packed: PackedNetwork) -> tuple[Network, CompileContext]:
+        """Return the network, unpickled at most once, and the context to compile its operators in."""
         if packed.fingerprint not in self.networks:
             network, tables = pickle.loads(packed.pickled)
-            self.networks[packed.fingerprint] = (network, Workshop(network, self.spend, late_streams(network), tables))
+            self.networks[packed.fingerprint] = (
+                network,
+                CompileContext(network, self.spend, late_streams(network), tables),
+            )
         return self.networks[packed.fingerprint]
 
-    def runner(self, packed: Packed, operator: Operator) -> Runner:
+    def runner(self, packed: PackedNetwork, operator: Operator) -> Runner:
         """Return the compiled operator, compiled once; an instance of a join again when the join's shape changes."""
         key = (packed.fingerprint, operator.name)
-        kept = self.runners.get(key)
-        if kept is None or (isinstance(operator, JoinInstance) and kept[0] != operator):
-            kept = self.runners[key] = (operator, make_runner(operator, self.shop(packed)[1]))
-        return kept[1]
+        known = self.runners.get(key)
+        if known is None or (isinstance(operator, JoinInstance) and known[0] != operator):
+            known = self.runners[key] = (operator, make_runner(operator, self.compile_context(packed)[1]))
+        return known[1]
 
     def state(self, assignment: Assignment, operator: str) -> UnitState:
         """Return the live state that the batch starts from; see `recall`."""
         saved = assignment.saved.get(operator, {})
-        kept = self.states.pop((assignment.root, operator), None)
-        if kept is not None and kept.saved == saved:
-            live = kept.live
+        # Removed until `_keep` puts it back: a task that fails must not leave a half-changed state in the cache.
+        cached = self.states.pop((assignment.root, operator), None)
+        if cached is not None and cached.saved == saved:
+            live = cached.live
         else:
-            known, here = ({}, UnitState()) if kept is None else (kept.saved, kept.live)
+            known, here = ({}, UnitState()) if cached is None else (cached.saved, cached.live)
             live, size = recall(assignment.root, operator, saved, known, here)
             self.loaded += size
         live.begin()
         return live
 
     def interest(self, assignment: Assignment) -> Interest | None:
-        """Return which rows are of use to families; None if there are none."""
-        if assignment.herded is None:
+        """Return which rows families need; None without families."""
+        if assignment.families is None:
             return None
-        self.begin(assignment)  # a worker that only routes forgets, too
-        return self.keeper.interest(assignment.root, assignment.herded)
+        self.begin(assignment)  # a worker that only routes must forget, too
+        return self.families.interest(assignment.root, assignment.families)
 
 
 def deltas_of(
     operator: str, state: UnitState, saved: Saved, rewritten: frozenset[Key] = frozenset()
 ) -> Iterator[Delta]:
-    """Yield what a batch did to the state of one operator; now and then all live rows, in place of many deltas."""
+    """Yield what a batch changed in the state of one operator, or all live rows where they replace many deltas."""
     for part, rows in state.appended.items():
         live = state.parts[part]
         before = saved.get(part, PartState())
@@ -186,6 +190,7 @@ def deltas_of(
         yield Delta(operator, part, table, replace=whole, newest=newest_of(table, rows.columns[0]))
     for part, rows in state.replaced.items():
         yield Delta(operator, part, rows.to_arrow(), replace=True)
+    # Parts that did not change in this batch, but keep too many old files alive.
     for part, before in saved.items():
         if (operator, part) in rewritten and part in state.parts and part not in {*state.appended, *state.replaced}:
             table = state.parts[part].to_arrow()
@@ -202,54 +207,65 @@ def saved_after(batch: int, operator: str, saved: Saved, segments: Iterable[Segm
 
 
 def run_worker(
-    assignment: Assignment, place: Place, frames: Iterable[Frame], attempt: str, memory: Memory
-) -> tuple[Iterator[Frame], Report]:
-    """Run one place: return the frames for later hops and the driver, made while they are taken, and the report."""
-    network, _ = memory.shop(assignment.network)
-    memory.begin(assignment)
-    loaded = memory.loaded
-    states: dict[str, UnitState] = {}
-
-    def state_of(operator: Operator) -> UnitState:
-        states[operator.name] = memory.state(assignment, operator.name) if operator.holds_state else UnitState()
-        return states[operator.name]
-
-    def run_families(streams: Mapping[str, pl.DataFrame]) -> None:
-        if assignment.herded is not None:
-            herd.run(assignment.herded, assignment.schedule.herds.get(place, ()), streams)
-
-    herd = HerdRun(
-        memory.keeper,
+    assignment: Assignment, place: HopNode, frames: Iterable[Frame], attempt: str, cache: WorkerCache
+) -> tuple[Iterator[Frame], NodeReport]:
+    """Run one place; return its report and the frames for later hops and the driver, which are made while iterated."""
+    cache.begin(assignment)
+    loaded = cache.loaded  # the cache counts over all batches
+    families = FamilyRunner(
+        cache.families,
         assignment.root,
         place.node,
-        lambda unit: memory.state(assignment, unit),
+        lambda unit: cache.state(assignment, unit),
         lambda unit: load_state(assignment.root, unit, assignment.saved.get(unit, {})),
-        memory.cpu,
+        cache.cpu,
     )
-    task = Task(network, assignment.schedule, place, assignment.clocks, assignment.parked, memory.interest(assignment))
-    outcome = run_place(
-        task, frames, lambda one: memory.runner(assignment.network, one), state_of, memory.cpu, run_families
-    )
-    states |= herd.states
-    segments = _save(assignment, place, states, attempt, herd.rewritten)
-    bounds = _keep(assignment, states, segments, memory)
-    report = Report(
+    outcome, states = _run_operators(assignment, place, frames, cache, families)
+    states |= families.states
+    segments = _save(assignment, place, states, attempt, families.rewritten)
+    bounds = _keep(assignment, states, segments, cache)
+    report = NodeReport(
         place,
-        tuple(outcome.samples),
+        tuple(outcome.operators),
         tuple(outcome.failures),
         segments,
         bounds,
-        loaded=memory.loaded - loaded,
-        tallies=tuple(herd.tallies),
-        parked=tuple(herd.parked),
+        loaded=cache.loaded - loaded,
+        tallies=tuple(families.tallies),
+        parked=tuple(families.parked),
     )
-    return chain(outcome.frames, _results(place, {**outcome.results, **herd.results()})), report
+    results = {stream_port(stream): rows for stream, rows in outcome.results.items()}
+    results |= {FramePort(FrameKind.QUERY_RESULTS, table): rows for table, rows in families.results().items()}
+    return chain(outcome.frames, _to_driver(place, results)), report
+
+
+def _run_operators(
+    assignment: Assignment, place: HopNode, frames: Iterable[Frame], cache: WorkerCache, families: FamilyRunner
+) -> tuple[NodeOutput, dict[str, UnitState]]:
+    """Run the operators and families of a place; return what they emit, and the state of each operator."""
+    states: dict[str, UnitState] = {}
+
+    def runner_of(operator: Operator) -> Runner:
+        return cache.runner(assignment.network, operator)
+
+    def state_of(operator: Operator) -> UnitState:
+        states[operator.name] = cache.state(assignment, operator.name) if operator.holds_state else UnitState()
+        return states[operator.name]
+
+    def run_families(streams: Mapping[str, pl.DataFrame]) -> None:
+        if assignment.families is not None:
+            families.run(assignment.families, assignment.schedule.herds.get(place, ()), streams)
+
+    network, _ = cache.compile_context(assignment.network)
+    interest = cache.interest(assignment)
+    task = Task(network, assignment.schedule, place, assignment.watermarks, assignment.parked, interest)
+    return run_place(task, frames, runner_of, state_of, cache.cpu, run_families), states
 
 
 def _keep(
-    assignment: Assignment, states: Mapping[str, UnitState], segments: tuple[Segment, ...], memory: Memory
+    assignment: Assignment, states: Mapping[str, UnitState], segments: tuple[Segment, ...], cache: WorkerCache
 ) -> dict[Key, Micros]:
-    """Keep live states for the next batch, and return the bounds that have risen."""
+    """Cache live states for the next batch; return the bounds that have risen."""
     bounds: dict[Key, Micros] = {}
     for operator, state in states.items():
         before = assignment.saved.get(operator, {})
@@ -257,13 +273,15 @@ def _keep(
             if bound != before.get(part, PartState()).bound:
                 bounds[operator, part] = bound
         if state.parts or state.bounds:
+            # As if the batch were committed. If it is not, the next batch starts from another saved state, and
+            # `WorkerCache.state` notices the difference.
             after = saved_after(assignment.batch, operator, before, segments, state)
-            memory.states[assignment.root, operator] = Kept(after, state, memory.turn)
+            cache.states[assignment.root, operator] = CachedState(after, state, cache.batches)
     return bounds
 
 
 def _save(
-    assignment: Assignment, place: Place, states: Mapping[str, UnitState], attempt: str, rewritten: set[Key]
+    assignment: Assignment, place: HopNode, states: Mapping[str, UnitState], attempt: str, rewritten: set[Key]
 ) -> tuple[Segment, ...]:
     deltas = [
         delta
@@ -276,7 +294,8 @@ def _save(
     return write_deltas(fs, join(path, STATE), state_name(assignment.batch, place.node, attempt), deltas)
 
 
-def _results(place: Place, results: Mapping[str, pl.DataFrame]) -> Iterator[Frame]:
-    # A family may run in two hops of one node, if it has read streams that are made there: the hop tells them apart.
-    for stream, rows in results.items():
-        yield from pack(rows, stream, [Place(DRIVER, place.node)], place.hop * HOPS_APART + place.node, SPILL_BYTES)
+def _to_driver(place: HopNode, results: Mapping[FramePort, pl.DataFrame]) -> Iterator[Frame]:
+    # A family may run in two hops of one node, if it also reads streams made there. So the hop is part of the origin.
+    origin = place.hop * HOPS_APART + place.node
+    for port, rows in results.items():
+        yield from pack(rows, port, [HopNode(DRIVER, place.node)], origin, SPILL_BYTES)

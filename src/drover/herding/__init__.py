@@ -1,1 +1,1 @@
-"""Herding: which server hosts which of very many small queries, so that few sources go to many servers."""
+"""Herding: which server hosts which of very many small queries, so that sources go to few servers."""

@@ -1,7 +1,8 @@
-"""Messages and records as JSON: what is sent and written, and nothing else is understood.
+"""Messages and records as JSON: one object with one key, the tag of its class.
 
-Rule 1: the table KINDS is all that can be decoded; fields are checked one by one against their declared types.
-Rule 2: what is not exactly such a thing is refused with a CodecError; nothing is guessed, and nothing is executed.
+Rule 1: MESSAGES and RECORDS list every tag that can be decoded. A tag is part of the wire and journal formats, so it
+stays when a class is renamed. Field names are part of the formats, too.
+Rule 2: each field is checked against its declared type. Any other text raises a CodecError; nothing is executed.
 """
 
 from __future__ import annotations
@@ -15,35 +16,62 @@ from types import UnionType
 from typing import Any, Final, TypeAlias, cast, get_args, get_origin, get_type_hints
 
 from drover.errors import DroverError, shorten
-from drover.hierarchy import messages
-from drover.hierarchy.messages import Message, Record
+from drover.hierarchy.messages import (
+    Bundle,
+    Clear,
+    Closed,
+    Decision,
+    DemandReply,
+    DemandRequest,
+    HandedOut,
+    Handover,
+    HandoverReply,
+    JournalSnapshot,
+    Message,
+    OfferReply,
+    OfferRequest,
+    Record,
+    Take,
+    TookIn,
+)
 
-Json: TypeAlias = Any  # Any: whatever JSON can say
-KINDS: Final[Mapping[str, type]] = {
-    kind.__name__: kind for union in (Message, Record) for kind in get_args(union)
-}  # by the name that is written
-SENT: Final = frozenset(kind.__name__ for kind in get_args(Message))
-WRITTEN: Final = frozenset(kind.__name__ for kind in get_args(Record))
-LARGEST: Final = 2**53  # beyond, a whole number is no longer one everywhere
+Json: TypeAlias = Any  # Any: any JSON value
+MESSAGES: Final[Mapping[str, type[Message]]] = {
+    "OfferRequest": OfferRequest,
+    "OfferReply": OfferReply,
+    "DemandRequest": DemandRequest,
+    "DemandReply": DemandReply,
+    "Take": Take,
+    "Clear": Clear,
+    "Handover": Handover,
+    "HandoverReply": HandoverReply,
+}
+RECORDS: Final[Mapping[str, type[Record]]] = {
+    "Kept": JournalSnapshot,
+    "HandedOut": HandedOut,
+    "Closed": Closed,
+    "TookIn": TookIn,
+}
+LARGEST: Final = 2**53  # readers that store numbers as doubles round larger integers
 
 
 class CodecError(DroverError):
-    """Text that is no message, or no record."""
+    """The text is not a message, or not a record."""
 
 
 def encode(value: Message | Record) -> str:
-    """Return a message or a record as one line of text."""
-    return json.dumps({type(value).__name__: _plain(value)}, separators=(",", ":"))
+    """Return a message or a record as one line of JSON."""
+    return json.dumps({_TAGS[type(value)]: _plain(value)}, separators=(",", ":"))
 
 
 def decode_message(text: str) -> Message:
-    """Return the message that a text says."""
-    return cast("Message", _decode(text, SENT, "a message"))
+    """Return the message that a line of JSON contains."""
+    return cast("Message", _decode(text, MESSAGES, "a message"))
 
 
 def decode_record(text: str) -> Record:
-    """Return the record that a text says."""
-    return cast("Record", _decode(text, WRITTEN, "a record"))
+    """Return the record that a line of JSON contains."""
+    return cast("Record", _decode(text, RECORDS, "a record"))
 
 
 def _plain(value: object) -> Json:
@@ -54,21 +82,22 @@ def _plain(value: object) -> Json:
     return value
 
 
-def _decode(text: str, names: frozenset[str], what: str) -> object:
+def _decode(text: str, classes: Mapping[str, type], what: str) -> object:
     try:
         found = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise CodecError(f"{shorten(text)} is no JSON, but must be {what}. Send it again.") from error
-    if not isinstance(found, dict) or len(found) != 1 or (name := next(iter(found))) not in names:
-        raise CodecError(f"{shorten(text)} is not {what}. Known: {', '.join(sorted(names))}.")
-    return _read(KINDS[name], found[name], (name,))
+    except (ValueError, RecursionError) as error:  # RecursionError: thousands of nested brackets
+        raise CodecError(f"{shorten(text)} is not valid JSON, but must be {what}. Send valid JSON.") from error
+    if not isinstance(found, dict) or len(found) != 1 or (tag := next(iter(found))) not in classes:
+        raise CodecError(f"{shorten(text)} is not {what}. Use one of these tags: {', '.join(sorted(classes))}.")
+    return _read(classes[tag], found[tag], (tag,))
 
 
-def _read(kind: Any, value: Json, path: tuple[str, ...]) -> Any:  # Any: a type as it is declared, and its value
+def _read(kind: Any, value: Json, path: tuple[str, ...]) -> Any:  # Any: a declared type, and a value of it
     if kind in _CLASSES:
         return _read_class(kind, value, path)
     if get_origin(kind) is tuple:
         return _read_tuple(get_args(kind), value, path)
+    # Types are compared exactly: bool is a subclass of int, and json.loads also accepts NaN and Infinity.
     if kind is float and ((type(value) is float and math.isfinite(value)) or _is_whole(value)):
         return float(value)
     if kind is int and _is_whole(value):
@@ -76,7 +105,7 @@ def _read(kind: Any, value: Json, path: tuple[str, ...]) -> Any:  # Any: a type 
     if kind is bool and type(value) is bool:
         return value
     name = kind.__name__ if isinstance(kind, type) else str(kind)
-    raise CodecError(f"{'.'.join(path)} is {shorten(value)}, but must be of type {name}. Send it as it was meant.")
+    raise CodecError(f"{'.'.join(path)} is {shorten(value)}, but must be of type {name}. Correct the value.")
 
 
 def _is_whole(value: Json) -> bool:
@@ -107,4 +136,5 @@ def _types(kind: type) -> Mapping[str, Any]:
     return {name: hint for name, hint in get_type_hints(kind).items() if not isinstance(hint, UnionType)}
 
 
-_CLASSES: Final = frozenset({*KINDS.values(), messages.Bundle, messages.Decision})
+_TAGS: Final[Mapping[type, str]] = {kind: tag for table in (MESSAGES, RECORDS) for tag, kind in table.items()}
+_CLASSES: Final = frozenset({*_TAGS, Bundle, Decision})  # also those that occur only inside a message or a record

@@ -1,15 +1,15 @@
-"""The phases as a drawing, made from the table of transitions and nothing else."""
+"""The phases as a state diagram, generated from the table of transitions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from drover.hierarchy.machine import TRANSITIONS
-from drover.hierarchy.memory import Phase
+from drover.hierarchy.node_state import Phase
 
 
 def diagram() -> str:
-    """Return a diagram in Mermaid's language: an arrow from phase to phase, with the events that lead along it."""
+    """Return a Mermaid diagram: an arrow for each change of phase, labelled with the events that cause it."""
     return "\n".join(_lines()) + "\n"
 
 

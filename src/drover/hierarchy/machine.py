@@ -1,8 +1,8 @@
-"""The machine of one node: messages and time go in, records, actions and messages come out.
+"""The state machine of one node: messages and time go in; records, actions and messages come out.
 
-Rule 1: no socket, no clock, no chance: a runtime brings messages and the time, and carries out what is returned.
-Rule 2: TRANSITIONS is all there is to know of which event does what in which phase; what is not in it cannot occur.
-Rule 3: an event that leads to a phase that its rule does not name is a defect, and is refused as one.
+Rule 1: no sockets, clocks or random numbers: a runtime passes in messages and the time, and applies the effects.
+Rule 2: TRANSITIONS lists what every event does in every phase. Any other event cannot occur.
+Rule 3: a transition to a phase that its table entry does not list is a bug, and raises an AssertionError.
 """
 
 from __future__ import annotations
@@ -12,202 +12,205 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from drover.hierarchy import rounds
-from drover.hierarchy.estate import replay
+from drover.hierarchy.durable_state import replay
 from drover.hierarchy.handover import close, decide, decide_promised, decide_taking, repeat_handovers
-from drover.hierarchy.memory import Memory, Phase, Place
 from drover.hierarchy.messages import (
     Clear,
     DemandReply,
     DemandRequest,
     Handover,
     HandoverReply,
-    Kept,
+    JournalSnapshot,
     Message,
     OfferReply,
     OfferRequest,
-    Output,
     Record,
     Start,
+    StepEffects,
     Take,
 )
+from drover.hierarchy.node_state import NodeConfig, NodeState, Phase
 from drover.hierarchy.thresholds import Size
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """It is time to look at the own level."""
+class CheckLevel:
+    """The node should check its own level now."""
 
 
 @dataclass(frozen=True, slots=True)
-class Late:
-    """The phase has lasted as long as it may."""
+class PhaseTimeout:
+    """The phase has reached its time limit."""
 
 
-Event: TypeAlias = Message | Look | Late
+Event: TypeAlias = Message | CheckLevel | PhaseTimeout
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """What an event does in a phase, and which phases that may lead to."""
+class Transition:
+    """The handler of an event in a phase, and the phases that it may lead to."""
 
-    handle: Callable[[Memory, Any, float], Phase]  # Any: each handler takes its own kind of event
+    handle: Callable[[NodeState, Any, float], Phase]  # Any: each handler takes its own event class
     to: tuple[Phase, ...]
 
 
 IDLE, OFFERING, DEMANDING, PROMISED, TAKING, GIVING = Phase
-STAY: Final = ()  # the phase that it happens in
+STAY: Final = ()  # the handler stays in its phase
 
-_RULES: Final[Mapping[Phase, Mapping[type, tuple[Callable[[Memory, Any, float], Phase], tuple[Phase, ...]]]]] = {
+_RULES: Final[Mapping[Phase, Mapping[type, tuple[Callable[[NodeState, Any, float], Phase], tuple[Phase, ...]]]]] = {
     IDLE: {
-        Look: (rounds.look_around, (IDLE, OFFERING, DEMANDING)),
-        OfferRequest: (rounds.weigh_offer, (IDLE, PROMISED)),
-        DemandRequest: (rounds.weigh_demand, (IDLE, PROMISED)),
-        OfferReply: (rounds.release, STAY),
-        DemandReply: (rounds.release, STAY),
-        Take: (rounds.refuse_want, STAY),
+        CheckLevel: (rounds.check_level, (IDLE, OFFERING, DEMANDING)),
+        OfferRequest: (rounds.answer_offer, (IDLE, PROMISED)),
+        DemandRequest: (rounds.answer_demand, (IDLE, PROMISED)),
+        OfferReply: (rounds.release_neighbour, STAY),
+        DemandReply: (rounds.release_neighbour, STAY),
+        Take: (rounds.refuse_take, STAY),
         Clear: (rounds.ignore, STAY),
         Handover: (decide, STAY),
         HandoverReply: (rounds.ignore, STAY),
     },
     OFFERING: {
-        Look: (rounds.ignore, STAY),
-        Late: (rounds.ask_again, (OFFERING, GIVING, IDLE)),
-        OfferRequest: (rounds.be_busy, STAY),
-        DemandRequest: (rounds.be_busy, STAY),
-        OfferReply: (rounds.note_reply, (OFFERING, GIVING, IDLE)),
-        DemandReply: (rounds.release, STAY),
-        Take: (rounds.refuse_want, STAY),
+        CheckLevel: (rounds.ignore, STAY),
+        PhaseTimeout: (rounds.repeat_requests, (OFFERING, GIVING, IDLE)),
+        OfferRequest: (rounds.reply_busy, STAY),
+        DemandRequest: (rounds.reply_busy, STAY),
+        OfferReply: (rounds.record_reply, (OFFERING, GIVING, IDLE)),
+        DemandReply: (rounds.release_neighbour, STAY),
+        Take: (rounds.refuse_take, STAY),
         Clear: (rounds.ignore, STAY),
         Handover: (decide, STAY),
         HandoverReply: (rounds.ignore, STAY),
     },
     DEMANDING: {
-        Look: (rounds.ignore, STAY),
-        Late: (rounds.ask_again, (DEMANDING, TAKING, IDLE)),
+        CheckLevel: (rounds.ignore, STAY),
+        PhaseTimeout: (rounds.repeat_requests, (DEMANDING, TAKING, IDLE)),
         OfferRequest: (rounds.yield_to_offer, (PROMISED, IDLE)),
-        DemandRequest: (rounds.be_busy, STAY),
-        OfferReply: (rounds.release, STAY),
-        DemandReply: (rounds.note_reply, (DEMANDING, TAKING, IDLE)),
-        Take: (rounds.refuse_want, STAY),
+        DemandRequest: (rounds.reply_busy, STAY),
+        OfferReply: (rounds.release_neighbour, STAY),
+        DemandReply: (rounds.record_reply, (DEMANDING, TAKING, IDLE)),
+        Take: (rounds.refuse_take, STAY),
         Clear: (rounds.ignore, STAY),
         Handover: (decide, STAY),
         HandoverReply: (rounds.ignore, STAY),
     },
     PROMISED: {
-        Look: (rounds.ignore, STAY),
-        Late: (rounds.let_lapse, (IDLE,)),
-        OfferRequest: (rounds.answer_again, (PROMISED, IDLE)),
-        DemandRequest: (rounds.answer_again, (PROMISED, IDLE)),
-        OfferReply: (rounds.release, STAY),
-        DemandReply: (rounds.release, STAY),
-        Take: (rounds.give_wanted, (PROMISED, GIVING, IDLE)),
-        Clear: (rounds.forget_promise, (PROMISED, IDLE)),
+        CheckLevel: (rounds.ignore, STAY),
+        PhaseTimeout: (rounds.expire_promise, (IDLE,)),
+        OfferRequest: (rounds.repeat_reply, (PROMISED, IDLE)),
+        DemandRequest: (rounds.repeat_reply, (PROMISED, IDLE)),
+        OfferReply: (rounds.release_neighbour, STAY),
+        DemandReply: (rounds.release_neighbour, STAY),
+        Take: (rounds.hand_over_taken, (PROMISED, GIVING, IDLE)),
+        Clear: (rounds.cancel_promise, (PROMISED, IDLE)),
         Handover: (decide_promised, (PROMISED, IDLE)),
         HandoverReply: (rounds.ignore, STAY),
     },
     TAKING: {
-        Look: (rounds.ignore, STAY),
-        Late: (rounds.want_again, (TAKING, IDLE)),
-        OfferRequest: (rounds.be_busy, STAY),
-        DemandRequest: (rounds.be_busy, STAY),
-        OfferReply: (rounds.release, STAY),
-        DemandReply: (rounds.release, STAY),
-        Take: (rounds.refuse_want, STAY),
-        Clear: (rounds.go_without, (TAKING, IDLE)),
+        CheckLevel: (rounds.ignore, STAY),
+        PhaseTimeout: (rounds.repeat_takes, (TAKING, IDLE)),
+        OfferRequest: (rounds.reply_busy, STAY),
+        DemandRequest: (rounds.reply_busy, STAY),
+        OfferReply: (rounds.release_neighbour, STAY),
+        DemandReply: (rounds.release_neighbour, STAY),
+        Take: (rounds.refuse_take, STAY),
+        Clear: (rounds.drop_take, (TAKING, IDLE)),
         Handover: (decide_taking, (TAKING, IDLE)),
         HandoverReply: (rounds.ignore, STAY),
     },
     GIVING: {
-        Look: (rounds.ignore, STAY),
-        Late: (repeat_handovers, (GIVING,)),
-        OfferRequest: (rounds.be_busy, STAY),
-        DemandRequest: (rounds.be_busy, STAY),
-        OfferReply: (rounds.release, STAY),
-        DemandReply: (rounds.release, STAY),
-        Take: (rounds.give_again, STAY),
+        CheckLevel: (rounds.ignore, STAY),
+        PhaseTimeout: (repeat_handovers, (GIVING,)),
+        OfferRequest: (rounds.reply_busy, STAY),
+        DemandRequest: (rounds.reply_busy, STAY),
+        OfferReply: (rounds.release_neighbour, STAY),
+        DemandReply: (rounds.release_neighbour, STAY),
+        Take: (rounds.repeat_handover, STAY),
         Clear: (rounds.ignore, STAY),
         Handover: (decide, STAY),
         HandoverReply: (close, (GIVING, IDLE)),
     },
 }
-TRANSITIONS: Final[Mapping[tuple[Phase, type], Rule]] = {
-    (phase, event): Rule(handle, to or (phase,))
+TRANSITIONS: Final[Mapping[tuple[Phase, type], Transition]] = {
+    (phase, event): Transition(handle, to or (phase,))
     for phase, events in _RULES.items()
     for event, (handle, to) in events.items()
 }
 
 
 class Machine:
-    """One node; whoever holds it brings it every message to it, and the time whenever `wake` has come."""
+    """One node. The runtime passes every message to `receive`, and calls `tick` whenever the time `wake` has come."""
 
-    def __init__(self, place: Place, records: Iterable[Record], now: float, first: float) -> None:
-        """Wake up with a journal that is not empty; look at the own level for the first time at `first`."""
-        self.memory = Memory(place, replay(records), look=first)
-        estate = self.memory.estate
-        estate.life += 1
-        if estate.pending:
-            self.memory.phase = self.memory.wait(now, GIVING)
-        self.memory.records.append(estate.kept())
-        self.memory.actions.append(Start(estate.running))
-        self.memory.messages += estate.pending.values()
-        self.output = self.memory.flush()  # what has to be done before anything else
+    def __init__(self, config: NodeConfig, records: Iterable[Record], now: float, first: float) -> None:
+        """Start from the records of a non-empty journal; check the node's own level first at time `first`."""
+        self.state = NodeState(config, replay(records), next_check=first)
+        durable = self.state.durable
+        durable.life += 1
+        # Hand-overs from before the crash have no answer yet. Their operators stay stopped until it arrives.
+        if durable.pending:
+            self.state.phase = self.state.await_answer(now, GIVING)
+        self.state.records.append(durable.snapshot())
+        self.state.actions.append(Start(durable.running))
+        self.state.messages += durable.pending.values()
+        self.output = self.state.flush()  # to be applied before any other step
 
     @property
     def phase(self) -> Phase:
-        """Where this node is in a round."""
-        return self.memory.phase
+        """The current phase."""
+        return self.state.phase
 
     @property
     def sizes(self) -> Mapping[int, Size]:
         """The operators that this node owns, with their sizes."""
-        return self.memory.estate.sizes
+        return self.state.durable.sizes
 
     @property
     def running(self) -> tuple[int, ...]:
-        """The operators that run here."""
-        return self.memory.estate.running
+        """The operators that run on this node."""
+        return self.state.durable.running
 
     @property
     def level(self) -> float:
-        """The share of this node's capacity that is in use."""
-        return self.memory.level(self.memory.use())
+        """The fraction of this node's capacity that is in use."""
+        return self.state.level(self.state.use())
 
     @property
     def wake(self) -> float:
-        """The time at which `tick` has something to do."""
-        return min(self.memory.due, self.memory.look)
+        """The time at which `tick` is due."""
+        return min(self.state.due, self.state.next_check)
 
     def measure(self, sizes: Mapping[int, Size]) -> None:
-        """Note sizes of operators; those that are not here are passed over."""
-        own = self.memory.estate.sizes
+        """Update the sizes of operators; operators of other nodes are ignored."""
+        # Sizes are measured again after a restart, so their changes need no record.
+        own = self.state.durable.sizes
         own.update((operator, size) for operator, size in sizes.items() if operator in own)
 
-    def receive(self, message: Message, now: float) -> Output:
-        """Take a message; one that is not from a neighbour to this node says nothing."""
-        if message.receiver != self.memory.node or message.sender not in self.memory.place.neighbours:
-            return Output()
+    def receive(self, message: Message, now: float) -> StepEffects:
+        """Handle a message; ignore one that is not from a neighbour to this node."""
+        if message.receiver != self.state.node or message.sender not in self.state.config.neighbours:
+            return StepEffects()
         self._step(message, now)
-        return self.memory.flush()
+        return self.state.flush()
 
-    def tick(self, now: float) -> Output:
-        """Let time pass."""
-        memory = self.memory
-        if now >= memory.due:
-            self._step(Late(), now)
-        if now >= memory.look:
-            period = memory.place.timing.period
-            memory.look += period * ((now - memory.look) // period + 1)
-            self._step(Look(), now)
-        return memory.flush()
+    def tick(self, now: float) -> StepEffects:
+        """Handle a timeout and a level check, as far as they are due."""
+        state = self.state
+        if now >= state.due:
+            self._step(PhaseTimeout(), now)
+        if now >= state.next_check:
+            period = state.config.timing.period
+            # After a long pause, skip the missed checks and keep the rhythm, rather than check several times in a row.
+            state.next_check += period * ((now - state.next_check) // period + 1)
+            self._step(CheckLevel(), now)
+        return state.flush()
 
     def _step(self, event: Event, now: float) -> None:
-        memory = self.memory
-        rule = TRANSITIONS[memory.phase, type(event)]
-        phase = rule.handle(memory, event, now)
-        assert phase in rule.to, f"{type(event).__name__} leads from {memory.phase} to {phase}"
-        memory.phase = phase
+        state = self.state
+        rule = TRANSITIONS[state.phase, type(event)]
+        phase = rule.handle(state, event, now)
+        assert phase in rule.to, f"{type(event).__name__} leads from {state.phase} to {phase}"
+        state.phase = phase
 
 
-def settle_in(sizes: Mapping[int, Size]) -> Kept:
-    """Return the journal of a node that has never run, with the operators it is given."""
-    return Kept(0, sizes=tuple(sizes.items()))
+def initial_snapshot(sizes: Mapping[int, Size]) -> JournalSnapshot:
+    """Return the journal of a node that has never run, with the operators assigned to it."""
+    return JournalSnapshot(0, sizes=tuple(sizes.items()))

@@ -1,9 +1,9 @@
-"""What neighbours say to each other, what a node writes down, and what it asks its runtime to do.
+"""The messages between neighbours, the records in a node's journal, and the effects of one step.
 
-Rule 1: everything here is frozen and says all there is to say: no message needs another to be understood.
-Rule 2: every message may come late, twice, out of order or never. A round is named by who began it, so that an answer
-to another is told apart; a hand-over is numbered by its giver, so that it is decided on once.
-Rule 3: the names in brackets are those of [Kots14], table 3.
+Rule 1: everything here is frozen and complete: a message can be read without any earlier one.
+Rule 2: a message may arrive late, twice, out of order or never. A round carries the node that began it, so that a
+reply to an old round is recognised. A giver numbers its hand-overs, so that the receiver decides on each one once.
+Rule 3: names in brackets are those of [Kots14], table 3.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from typing import TypeAlias
 
 from drover.hierarchy.thresholds import Size, add
 
-Round: TypeAlias = tuple[int, int, int]  # the node that began it, which of its lives, which round of that life
+Round: TypeAlias = tuple[int, int, int]  # (node that began it, life of that node, round within that life)
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Operators that go together, with the size of each as its node has measured it."""
+    """Operators that move together, with the size of each as its node last measured it."""
 
     operators: tuple[int, ...]
     sizes: tuple[Size, ...]
 
     @property
     def total(self) -> Size:
-        """The size of all of them."""
+        """The sum of all sizes."""
         return add(self.sizes[1:], self.sizes[0])
 
 
 @dataclass(frozen=True, slots=True)
 class OfferRequest:
-    """An overloaded node offers work [opOfferRequest]."""
+    """An overloaded node offers operators to a neighbour [opOfferRequest]."""
 
     sender: int
     receiver: int
@@ -41,7 +41,7 @@ class OfferRequest:
 
 @dataclass(frozen=True, slots=True)
 class OfferReply:
-    """What its neighbour would take [opOfferReply]; nothing if it is full, or busy with another round."""
+    """The bundles that the neighbour would take [opOfferReply]; none if it is full or in another round."""
 
     sender: int
     receiver: int
@@ -53,7 +53,7 @@ class OfferReply:
 
 @dataclass(frozen=True, slots=True)
 class DemandRequest:
-    """An underloaded node asks for work, up to a size [opDemandRequest]."""
+    """An underloaded node asks a neighbour for operators, up to a total size [opDemandRequest]."""
 
     sender: int
     receiver: int
@@ -63,7 +63,7 @@ class DemandRequest:
 
 @dataclass(frozen=True, slots=True)
 class DemandReply:
-    """What its neighbour would give [opDemandReply]; nothing if it has no more than it wants, or is busy."""
+    """The bundles that the neighbour would give [opDemandReply]; none if it needs its load or is in another round."""
 
     sender: int
     receiver: int
@@ -75,7 +75,7 @@ class DemandReply:
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """What the underloaded node wants of that [opDemandTransferRequest]."""
+    """The bundles that the underloaded node chooses from a reply [opDemandTransferRequest]."""
 
     sender: int
     receiver: int
@@ -85,7 +85,7 @@ class Take:
 
 @dataclass(frozen=True, slots=True)
 class Clear:
-    """This round is over for the receiver [Clear]."""
+    """The sender has ended this round for the receiver [Clear]."""
 
     sender: int
     receiver: int
@@ -94,27 +94,27 @@ class Clear:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """Operators that have been stopped here and are to be started there [opOfferTransferRequest].
+    """Operators that the sender has stopped and the receiver should start [opOfferTransferRequest].
 
-    In the text the receiver of a demand loads operators before the giver has stopped them, so that they run twice.
-    Here both kinds of rounds end in a hand-over, and it is the giver that begins it.
+    In the text, the receiver of a demand loads operators before the giver has stopped them, so they run twice for a
+    while. Here, both kinds of rounds end in a hand-over that the giver begins.
     """
 
     sender: int
     receiver: int
     round: Round
-    serial: int  # rises with every hand-over of the sender, over all its lives
+    serial: int  # increases with every hand-over of the sender, across restarts
     bundles: tuple[Bundle, ...]
 
     @property
     def operators(self) -> tuple[int, ...]:
-        """All operators in it."""
+        """The operators of all bundles."""
         return tuple(operator for bundle in self.bundles for operator in bundle.operators)
 
 
 @dataclass(frozen=True, slots=True)
 class HandoverReply:
-    """What has been taken of a hand-over, for good [opOfferTransferReply]; the rest remains the giver's."""
+    """The operators of a hand-over that the receiver now owns [opOfferTransferReply]; the giver keeps the others."""
 
     sender: int
     receiver: int
@@ -130,7 +130,7 @@ Message: TypeAlias = OfferRequest | OfferReply | DemandRequest | DemandReply | T
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What became of the last hand-over of a neighbour: the answer to give again if it comes again."""
+    """The receiver's answer to the last hand-over of a neighbour. It repeats this answer if the hand-over repeats."""
 
     giver: int
     serial: int
@@ -138,26 +138,26 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """Everything that a node must never forget; a journal begins with one."""
+class JournalSnapshot:
+    """All durable state of a node as one record; every journal begins with one."""
 
     life: int
     serial: int = 0
-    sizes: tuple[tuple[int, Size], ...] = ()  # operators that are this node's, with their last sizes
+    sizes: tuple[tuple[int, Size], ...] = ()  # operators that this node owns, with their last measured sizes
     decided: tuple[Decision, ...] = ()
     pending: tuple[Handover, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class HandedOut:
-    """A hand-over has begun: its operators do not run here any more."""
+    """A hand-over has begun: this node has stopped its operators, but still owns them."""
 
     handover: Handover
 
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A hand-over has ended: what was taken is no longer this node's."""
+    """A hand-over has ended: this node no longer owns the operators that were taken."""
 
     receiver: int
     serial: int
@@ -166,26 +166,26 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class TookIn:
-    """A hand-over of a neighbour has been decided on: what is taken is this node's from now on."""
+    """This node has decided on a neighbour's hand-over: it owns the operators of these bundles from now on."""
 
     giver: int
     serial: int
     bundles: tuple[Bundle, ...]
 
 
-Record: TypeAlias = Kept | HandedOut | Closed | TookIn
+Record: TypeAlias = JournalSnapshot | HandedOut | Closed | TookIn
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Run these operators."""
+    """Start running these operators."""
 
     operators: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Run these operators no more."""
+    """Stop running these operators."""
 
     operators: tuple[int, ...]
 
@@ -194,11 +194,11 @@ Action: TypeAlias = Start | Stop
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
-    """What a step asks of its runtime, in this order: write all records at once, do the actions, send the messages.
+class StepEffects:
+    """What a runtime must do after a step, in this order: write all records at once, apply actions, send messages.
 
-    A runtime that dies in between has sent less than it might, which is what a network does anyway. One that sends
-    before it has written could take operators and forget them.
+    A runtime that dies in between loses messages, which the protocol tolerates. A runtime that sends before it writes
+    could accept operators and forget them in a crash.
     """
 
     records: tuple[Record, ...] = ()

@@ -1,8 +1,8 @@
-"""All nodes of a tree look at themselves once, and what they agree on, worked out at one place.
+"""One complete negotiation in one process: every node of a tree checks its level once, until all rounds have ended.
 
-Rule 1: the machines are those of any other runtime: here they are joined by a network that loses and delays nothing, so
-that every round ends before the next begins, nobody finds another busy, and nothing is under way at the end.
-Rule 2: time stands still: sizes are those of one period, and nothing is late.
+Rule 1: the machines are those of every other runtime. The network between them is perfect, so each round ends
+before the next begins, no node is busy, and no hand-over is pending at the end.
+Rule 2: time stands still: sizes are those of one period, and nothing times out.
 """
 
 from __future__ import annotations
@@ -12,51 +12,53 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from drover.hierarchy.machine import Machine, settle_in
-from drover.hierarchy.memory import Place
+from drover.hierarchy.machine import Machine, initial_snapshot
 from drover.hierarchy.messages import Handover, Message, TookIn
+from drover.hierarchy.node_state import NodeConfig
 from drover.hierarchy.thresholds import Size
 
 NOW: Final = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """Operators that went from a node to its neighbour.
+class TreeMove:
+    """Operators that moved from a node to its neighbour.
 
-    Levels are from before: of who began the round when it looked, of the other when the operators went.
+    Both levels are from before the move: the level of the node that began the round when it checked, and the level of
+    the other node when the operators moved.
     """
 
     operators: tuple[int, ...]
     giver: int
     receiver: int
-    offered: bool  # by the giver, which had too much; else the receiver has asked
+    offered: bool  # whether the overloaded giver began the round; otherwise the receiver asked
     giver_level: float
     receiver_level: float
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Where operators are once every node has looked, and how they came there."""
+    """The placement after every node has checked its level once, and the moves that led to it."""
 
     node_of: tuple[int, ...]  # (m,)
-    steps: tuple[Step, ...] = ()
+    steps: tuple[TreeMove, ...] = ()
     messages: int = 0
 
 
-def negotiate(places: Sequence[Place], node_of: Sequence[int], sizes: Sequence[Size]) -> Agreement:
-    """Return what nodes, (n,), with operators, (m,), of these sizes agree on.
+def negotiate(configs: Sequence[NodeConfig], node_of: Sequence[int], sizes: Sequence[Size]) -> Agreement:
+    """Return what the nodes, (n,), agree on for operators, (m,), of these sizes.
 
-    The fullest node looks first: who has too much is heard before those who would like more.
+    The fullest node checks first, so that overloaded nodes find room before underloaded nodes ask for operators.
     """
-    own: list[dict[int, Size]] = [{} for _ in places]
+    own: list[dict[int, Size]] = [{} for _ in configs]
     for j, (node, size) in enumerate(zip(node_of, sizes, strict=True)):
         own[node][j] = size
-    machines = [Machine(place, [settle_in(own[i])], NOW, NOW) for i, place in enumerate(places)]
-    steps: list[Step] = []
+    machines = [Machine(config, [initial_snapshot(own[i])], NOW, NOW) for i, config in enumerate(configs)]
+    steps: list[TreeMove] = []
     queue: deque[Message] = deque()
     messages = 0
-    for node in sorted(range(len(places)), key=lambda i: (-machines[i].level, i)):
+    for node in sorted(range(len(configs)), key=lambda i: (-machines[i].level, i)):
+        # The level at the check: it falls or rises during the round.
         looked = machines[node].level
         queue.extend(machines[node].tick(NOW).messages)
         while queue:
@@ -67,13 +69,15 @@ def negotiate(places: Sequence[Place], node_of: Sequence[int], sizes: Sequence[S
             queue.extend(output.messages)
             if isinstance(message, Handover):
                 steps += (_step(message, record, levels) for record in output.records if isinstance(record, TookIn))
+    # No hand-over is pending at the end, so every operator has one owner.
     owners = {j: i for i, machine in enumerate(machines) for j in machine.sizes}
     return Agreement(
         tuple(owners[j] for j in range(len(node_of))), tuple(step for step in steps if step.operators), messages
     )
 
 
-def _step(handover: Handover, taken: TookIn, levels: Mapping[int, float]) -> Step:
+def _step(handover: Handover, taken: TookIn, levels: Mapping[int, float]) -> TreeMove:
     operators = tuple(sorted(operator for bundle in taken.bundles for operator in bundle.operators))
-    giver, receiver = handover.sender, handover.receiver
-    return Step(operators, giver, receiver, handover.round[0] == giver, levels[giver], levels[receiver])
+    giver = handover.sender
+    receiver = handover.receiver
+    return TreeMove(operators, giver, receiver, handover.round[0] == giver, levels[giver], levels[receiver])

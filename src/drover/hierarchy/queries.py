@@ -1,7 +1,7 @@
-"""What the operators of a tree read, and so where each of them can run.
+"""Which inputs each operator of a tree reads, and therefore where it can run.
 
-Rule 1: an operator can run only where all its inputs pass; an output goes from where it is made to the root.
-Rule 2: letters as everywhere: node i of n, operator j of m.
+Rule 1: an operator can run only on a node that all its inputs pass. An output flows from its node up to the root.
+Rule 2: index letters are as everywhere: node i of n, operator j of m.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from drover.network.model import Network
 
 @dataclass(frozen=True, slots=True)
 class Queries:
-    """Operators by number; `inputs` and `entries` of an operator are together what it reads."""
+    """Operators by number; the inputs of an operator are its `inputs` and its `entries` together."""
 
     inputs: tuple[tuple[int, ...], ...]  # (m,) operators whose output operator j reads
-    entries: tuple[tuple[int, ...], ...]  # (m,) nodes where the sources enter that operator j reads itself
+    entries: tuple[tuple[int, ...], ...]  # (m,) nodes at which the sources enter that operator j reads directly
     readers: tuple[tuple[int, ...], ...] = field(init=False, repr=False, compare=False)  # (m,) operators that read j
-    origins: tuple[tuple[int, ...], ...] = field(init=False, repr=False, compare=False)  # (m,) where its rows enter
+    origins: tuple[tuple[int, ...], ...] = field(
+        init=False, repr=False, compare=False
+    )  # (m,) nodes at which its rows enter
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be run anywhere, and work out the rest."""
+        """Refuse operators without inputs and cycles; compute readers and origins."""
         m = len(self.inputs)
         if len(self.entries) != m:
             raise ProblemError(f"entries are given for {len(self.entries)} of {m} operators. Give them for each.")
@@ -32,7 +34,7 @@ class Queries:
         for j, (inputs, entries) in enumerate(zip(self.inputs, self.entries, strict=True)):
             if not inputs and not entries:
                 raise ProblemError(
-                    f"operator {j} reads nothing, but must read something. Give it an input or an entry."
+                    f"operator {j} reads nothing, but every operator needs an input. Give it an input or an entry."
                 )
             for other in inputs:
                 if not 0 <= other < m:
@@ -44,6 +46,7 @@ class Queries:
     def _origins(self) -> tuple[tuple[int, ...], ...]:
         origins: list[tuple[int, ...]] = [()] * len(self)
         for j in self.order():
+            # A dictionary keeps the order of first occurrence and drops duplicates.
             found = dict.fromkeys(self.entries[j])
             for other in self.inputs[j]:
                 found |= dict.fromkeys(origins[other])
@@ -51,10 +54,10 @@ class Queries:
         return tuple(origins)
 
     def order(self) -> list[int]:
-        """Return the operators so that each comes after those it reads."""
+        """Return the operators in topological order: each one after its inputs."""
         waits = [len(inputs) for inputs in self.inputs]
         order = [j for j, count in enumerate(waits) if not count]
-        for j in order:  # grows while it is walked
+        for j in order:  # the list grows while the loop runs
             for reader in self.readers[j]:
                 waits[reader] -= 1
                 if not waits[reader]:
@@ -68,12 +71,12 @@ class Queries:
         return len(self.inputs)
 
     def lowest(self, tree: Tree, operator: int) -> int:
-        """Return the lowest node where an operator can ever run: it, and those above it up to the root, are all."""
+        """Return the lowest node on which an operator can run; it can also run on every node above that one."""
         return tree.meet(self.origins[operator])
 
 
-def faults(tree: Tree, queries: Queries, node_of: Sequence[int]) -> Iterator[str]:
-    """Yield what is wrong with a placement, (m,); nothing means that every operator runs where its inputs pass."""
+def placement_faults(tree: Tree, queries: Queries, node_of: Sequence[int]) -> Iterator[str]:
+    """Yield the faults of a placement, (m,); none means that every operator runs where its inputs pass."""
     for j, node in enumerate(node_of):
         for entry in queries.entries[j]:
             if not tree.below(entry, node):
@@ -84,10 +87,10 @@ def faults(tree: Tree, queries: Queries, node_of: Sequence[int]) -> Iterator[str
 
 
 def queries_of(network: Network, entry: Mapping[str, int]) -> Queries:
-    """Return the operators of a network, in its order of declaration; `entry` is the node where each source enters."""
+    """Return the operators of a network in declaration order; `entry` maps each source to the node where it enters."""
     missing = [source.name for source in network.sources if source.name not in entry]
     if missing:
-        raise ProblemError(f"source {missing[0]!r} enters nowhere. Say at which node, for every source.")
+        raise ProblemError(f"source {missing[0]!r} has no entry node. Name an entry node for every source.")
     maker = {stream: j for j, operator in enumerate(network.operators) for stream in operator.outputs}
     reads = [tuple(dict.fromkeys(operator.inputs)) for operator in network.operators]
     return Queries(
@@ -97,7 +100,7 @@ def queries_of(network: Network, entry: Mapping[str, int]) -> Queries:
 
 
 def grouped(queries: Queries, group_of: Sequence[int]) -> Queries:
-    """Return what groups of operators read, which go together; operator j is in group `group_of[j]`, from 0 on."""
+    """Return the inputs of groups of operators that move together; operator j is in group `group_of[j]`."""
     inputs: list[dict[int, None]] = [{} for _ in range(max(group_of, default=-1) + 1)]
     entries: list[dict[int, None]] = [{} for _ in inputs]
     for j, group in enumerate(group_of):

@@ -1,8 +1,8 @@
-"""How full a node is: sizes of operators against the capacity of a node, and three marks on the way.
+"""How full a node is: the sizes of its operators compared with its capacity, and the thresholds for action.
 
-Rule 1: a size has one number per resource that counts: memory, CPU, or both. A node is as full as the fullest of them.
-Rule 2: marks are shares of capacity: below the lower one a node asks for work, above the upper one it offers some, and
-either way it aims at the target in the middle, T = (L + U) / 2 [Kots14, section 3.3].
+Rule 1: a size has one number per resource: memory, CPU, or both. The fullest resource determines the level of a node.
+Rule 2: thresholds are fractions of capacity. Below the lower one a node asks for operators, above the upper one it
+offers some, and in both cases it aims at the target in the middle, T = (L + U) / 2 [Kots14, section 3.3].
 """
 
 from __future__ import annotations
@@ -13,44 +13,44 @@ from typing import TypeAlias
 
 from drover.errors import ProblemError
 
-Size: TypeAlias = tuple[float, ...]  # one number per resource that counts
+Size: TypeAlias = tuple[float, ...]  # one number per resource
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholds:
-    """The marks; the defaults are those of the text's experiment."""
+class TreeThresholds:
+    """The thresholds; the defaults are those of the text's experiment."""
 
     lower: float = 0.4
     upper: float = 0.6
-    margin: float = 0.01  # what a node that accepts leaves free below the upper mark; one hundredth in the text
-    least: float = 0.0  # share of the giver's capacity that a transfer has to be; nothing in the text
+    margin: float = 0.01  # what an accepting node leaves free below `upper`; 0.01 in the text
+    least: float = 0.0  # smallest transfer, as a fraction of the giver's capacity; 0 in the text
 
     def __post_init__(self) -> None:
-        """Refuse marks that leave nothing between them."""
+        """Refuse thresholds that are out of order or leave no room between them."""
         if not 0 <= self.lower < self.upper <= 1:
             raise ProblemError(
                 f"lower and upper are {self.lower:g} and {self.upper:g}, but must rise from 0 to 1. "
-                "Give shares of capacity, such as 0.4 and 0.6."
+                "Use fractions of capacity, such as 0.4 and 0.6."
             )
         if not 0 <= self.margin < self.upper - self.target:
             raise ProblemError(
-                f"margin is {self.margin:g}, but must be at least 0 and below {self.upper - self.target:g}, the way "
-                "from the target to the upper mark. Give a smaller one, such as 0.01."
+                f"margin is {self.margin:g}, but must be at least 0 and below {self.upper - self.target:g}, the "
+                "distance from the target to the upper threshold. Use a smaller margin, such as 0.01."
             )
         if not 0 <= self.least < self.upper:
             raise ProblemError(
-                f"least is {self.least:g}, but must be at least 0 and below {self.upper:g}, the upper mark. "
-                "Give a small share, such as 0.01."
+                f"least is {self.least:g}, but must be at least 0 and below {self.upper:g}, the upper threshold. "
+                "Use a small fraction, such as 0.01."
             )
 
     @property
     def target(self) -> float:
-        """What a node aims at."""
+        """The level that a node aims at."""
         return (self.lower + self.upper) / 2
 
 
 def add(sizes: Iterable[Size], start: Size) -> Size:
-    """Return the sum of sizes and `start`."""
+    """Return the sum of all sizes and `start`."""
     total = start
     for size in sizes:
         total = tuple(a + b for a, b in zip(total, size, strict=True))
@@ -58,10 +58,10 @@ def add(sizes: Iterable[Size], start: Size) -> Size:
 
 
 def less(size: Size, other: Size) -> Size:
-    """Return a size without another."""
+    """Return the difference of two sizes."""
     return tuple(a - b for a, b in zip(size, other, strict=True))
 
 
 def level(use: Size, capacity: Size) -> float:
-    """Return the share of capacity in use, of the resource that is used most."""
+    """Return the used fraction of capacity of the fullest resource."""
     return max(a / b for a, b in zip(use, capacity, strict=True))

@@ -1,10 +1,10 @@
-"""The transfers that are open to a node: which operators can go to which neighbour, and which must go together.
+"""The open transfers of a node: which operators can move to which neighbour, and which must move together.
 
-Rule 1: this is the prose of [Kots14], section 3.2, and its three scenarios; the printed helper functions forget to
-return the destination and to look at the operator's own inputs.
-Rule 2: a transfer that is open keeps every operator where its inputs pass, whichever other transfers with other
-operators are made from this node at the same time, and whether or not they come about.
-Rule 3: a node asks only about its own operators and about which child a stream comes from.
+Rule 1: this follows the prose of [Kots14], section 3.2, and its three scenarios. The printed helper functions neither
+return the destination nor check the operator's own inputs.
+Rule 2: an open transfer keeps every operator where its inputs pass. This holds for any combination of transfers with
+different operators from this node, whether or not all of them succeed.
+Rule 3: a node needs to know only its own operators, and through which child each stream arrives.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from drover.hierarchy.tree import ROOT, Tree
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """Operators that can go to a neighbour together."""
+    """Operators that can move to a neighbour together."""
 
     operators: tuple[int, ...]  # ascending
     receiver: int  # node
 
 
 def open_transfers(tree: Tree, queries: Queries, node: int, here: Collection[int]) -> Iterator[Transfer]:
-    """Yield the transfers open to a node with the operators `here`: for each operator up, then down."""
+    """Yield the open transfers of a node with the operators `here`: for each operator upwards, then downwards."""
     parent = tree.parent[node]
     for operator in sorted(here):
         if parent != ROOT:
@@ -37,10 +37,10 @@ def open_transfers(tree: Tree, queries: Queries, node: int, here: Collection[int
 
 
 def _downstream(queries: Queries, operator: int, here: Collection[int]) -> tuple[int, ...]:
-    """Return an operator and everything downstream of it on this node: its rows flow up, never back."""
+    """Return an operator and all operators downstream of it on this node: its output never flows back down."""
     found = [operator]
     known = {operator}
-    for each in found:  # grows while it is walked
+    for each in found:  # the list grows while the loop runs
         fresh = [reader for reader in queries.readers[each] if reader in here and reader not in known]
         known.update(fresh)
         found += fresh
@@ -48,11 +48,12 @@ def _downstream(queries: Queries, operator: int, here: Collection[int]) -> tuple
 
 
 def _upstream(queries: Queries, operator: int, here: Collection[int]) -> list[int]:
-    """Return an operator and those before it on this node, as long as each has a single input; else nothing."""
+    """Return an operator and its upstream operators on this node if each has one input; otherwise an empty list."""
     chain = [operator]
     while True:
         first = chain[-1]
         inputs = queries.inputs[first]
+        # Two inputs may arrive through different children, so the operator could follow only one of them down.
         if len(inputs) + len(queries.entries[first]) != 1:
             return []
         if not inputs or inputs[0] not in here:
@@ -61,10 +62,10 @@ def _upstream(queries: Queries, operator: int, here: Collection[int]) -> list[in
 
 
 def _feeder(tree: Tree, queries: Queries, node: int, chain: list[int]) -> int | None:
-    """Return the child that feeds a chain; None if there is no chain, or its source enters at this very node.
+    """Return the child that feeds a chain; None for an empty chain, or if its source enters at this node.
 
-    All rows of an operator enter below the node that it runs on. So if it runs below this one, any of them shows
-    through which child its output comes.
+    All rows of an operator enter below the node that it runs on. So if that is below this node, any one of its origins
+    shows through which child its output arrives.
     """
     if not chain:
         return None

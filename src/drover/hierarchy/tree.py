@@ -1,8 +1,8 @@
-"""The tree of nodes along which data flows, from leaves to the root, and never otherwise.
+"""The tree of nodes. Data flows from the leaves to the root, and never in another direction.
 
-Rule 1: a Tree that exists is sound: one root, no cycle.
-Rule 2: nothing recurses, so that a tree may be as deep as it likes.
-Rule 3: what takes a walk over the tree is worked out once, so that a question's time does not grow with the tree.
+Rule 1: every Tree object is valid: it has one root and no cycle.
+Rule 2: nothing recurses, so a tree may have any depth.
+Rule 3: results of a walk over the tree are computed once, so that the time of a query does not grow with the tree.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Final
 
 from drover.errors import ProblemError
 
-ROOT: Final = -1  # what the root has for a parent
+ROOT: Final = -1  # the parent of the root
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """Nodes by number, i of n; the rest follows from who is whose parent."""
+    """Nodes by number, i of n; everything else follows from `parent`."""
 
-    parent: tuple[int, ...]  # (n,) where node i sends to; ROOT for the root
+    parent: tuple[int, ...]  # (n,) the node that node i sends to; ROOT for the root
     root: int = field(init=False, compare=False)
     children: tuple[tuple[int, ...], ...] = field(init=False, repr=False, compare=False)  # (n,) in order of `_first`
     depth: tuple[int, ...] = field(init=False, repr=False, compare=False)  # (n,) 0 for the root
@@ -29,7 +29,7 @@ class Tree:
     _last: tuple[int, ...] = field(init=False, repr=False, compare=False)  # (n,) last place of the subtree
 
     def __post_init__(self) -> None:
-        """Refuse what is no tree, and work out the rest."""
+        """Refuse parents that do not form a tree, and compute the rest."""
         n = len(self.parent)
         roots = [i for i, up in enumerate(self.parent) if up == ROOT]
         if len(roots) != 1:
@@ -37,7 +37,9 @@ class Tree:
         children: list[list[int]] = [[] for _ in range(n)]
         for i, up in enumerate(self.parent):
             if up != ROOT and not 0 <= up < n:
-                raise ProblemError(f"the parent of node {i} is {up}, but nodes are 0 to {n - 1}. Name one of them.")
+                raise ProblemError(
+                    f"the parent of node {i} is {up}, but nodes are 0 to {n - 1}. Use one of these numbers."
+                )
             if up != ROOT:
                 children[up].append(i)
         object.__setattr__(self, "root", roots[0])
@@ -47,14 +49,18 @@ class Tree:
     def _walk(self) -> None:
         """Give the nodes numbers so that every subtree is a range of numbers."""
         n = len(self.parent)
-        first, last, depth = [-1] * n, [-1] * n, [0] * n
-        stack, seen = [self.root], 0
+        first = [-1] * n
+        last = [-1] * n
+        depth = [0] * n
+        stack = [self.root]
+        seen = 0
         while stack:
             node = stack.pop()
-            if node < 0:  # ~i says: the subtree of i is done
+            if node < 0:  # ~i marks the end of the subtree of i
                 last[~node] = seen - 1
                 continue
-            first[node], seen = seen, seen + 1
+            first[node] = seen
+            seen = seen + 1
             stack.append(~node)
             for child in reversed(self.children[node]):
                 depth[child] = depth[node] + 1
@@ -72,18 +78,20 @@ class Tree:
         return len(self.parent)
 
     def neighbours(self, node: int) -> tuple[int, ...]:
-        """Return the parent, if there is one, then the children."""
+        """Return the parent, if any, followed by the children."""
         up = self.parent[node]
         return self.children[node] if up == ROOT else (up, *self.children[node])
 
     def below(self, node: int, top: int) -> bool:
-        """Return whether `node` is `top` or below it: what enters at `node` passes `top`."""
+        """Return whether `node` is `top` or below it: rows that enter at `node` pass `top`."""
         return self._first[top] <= self._first[node] <= self._last[top]
 
     def branch(self, top: int, node: int) -> int | None:
-        """Return the child of `top` through which comes what enters at `node`; None if it does not come from below."""
+        """Return the child of `top` through which rows from `node` arrive; None if `node` is not below `top`."""
         if node == top or not self.below(node, top):
             return None
+        # The children are in the order of the walk, and each subtree is a range: so the last child that begins early
+        # enough fits.
         below = self.children[top]
         return below[bisect_right(below, self._first[node], key=self._first.__getitem__) - 1]
 
@@ -94,7 +102,7 @@ class Tree:
             node = self.parent[node]
 
     def meet(self, nodes: Sequence[int]) -> int:
-        """Return the lowest node that is passed by what enters at all of `nodes`."""
+        """Return the lowest node that rows from all of `nodes` pass."""
         found = nodes[0]
         for node in nodes[1:]:
             while not self.below(node, found):
@@ -103,7 +111,7 @@ class Tree:
 
 
 def balanced(nodes: int, fan_out: int = 2) -> Tree:
-    """Return a tree whose levels are full, but for the last: node 0 is the root, its children come next."""
+    """Return a tree with full levels, except for the last one; node 0 is the root, followed by its children."""
     if nodes < 1 or fan_out < 1:
-        raise ProblemError(f"nodes and fan_out are {nodes} and {fan_out}, but must be at least 1. Give larger ones.")
+        raise ProblemError(f"nodes and fan_out are {nodes} and {fan_out}, but must be at least 1. Use larger numbers.")
     return Tree((ROOT, *((i - 1) // fan_out for i in range(1, nodes))))

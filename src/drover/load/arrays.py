@@ -1,7 +1,7 @@
-"""Arrays as the load models keep them.
+"""The arrays of the load models.
 
-Rule 1: an array that is stored is a read-only copy; whoever wants to change it makes another.
-Rule 2: letters never change meaning: node i of n, unit j of m, input stream k of d, sample t of h.
+Rule 1: a stored array is a read-only copy. To change it, make another one.
+Rule 2: index letters never change meaning: node i of n, unit j of m, input stream k of d, sample t of h.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ A = TypeVar("A", bound=NDArray[Any])
 
 
 def frozen(array: A) -> A:
-    """Return a copy of an array that nobody can write to."""
+    """Return a read-only copy of an array."""
     copy = array.copy()
     copy.flags.writeable = False
     return copy

@@ -1,8 +1,7 @@
-"""What the operators of a network did in the periods of a window, as arrays.
+"""The samples of a window as arrays.
 
-Rule 1: a period becomes arrays once, and keeps them: a control loop looks at the same period in every step for as long
-as a window holds it. Rule 2: rows are operators as `network.order` has them; their inputs, and their outputs, follow
-one another in the same order.
+Rule 1: a period is converted once and keeps its arrays, because the control loop reads it again in every step of a
+window. Rule 2: rows are operators in the order of `network.order`; inputs and outputs follow in the same order.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from drover.load.statistics import Behaviour, Statistics
 from drover.load.window import Period, Window, source_rates
 from drover.network.model import Network
 
-NOTHING: Final = Sample("", {}, {}, 0.0)  # of an operator that was not there in a period
+NOTHING: Final = Sample("", {}, {}, 0.0)  # stands for an operator without a sample in a period
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """A window, or a single period, where h is 1."""
+    """The samples of a window, or of a single period (h = 1)."""
 
     seconds: Floats  # (h,)
     took: Floats  # (inputs, h) rows
@@ -49,7 +48,7 @@ def columns_of(window: Window, network: Network) -> Columns:
 
 
 def _columns(period: Period, network: Network) -> Columns:
-    """Return a period as arrays, from the period itself if it was asked for the same network before."""
+    """Return a period as arrays; the period keeps them for the next call with the same network."""
     known = period.kept.get("columns")
     if known is not None and known[0] is network:
         found: Columns = known[1]
@@ -70,19 +69,21 @@ def _columns(period: Period, network: Network) -> Columns:
 
 
 def measured_in(window: Window, network: Network) -> Statistics:
-    """Return what `measured` says of the window, of the operators of a network alone."""
-    told = columns_of(window, network)
-    took, gave, busy = (each.sum(axis=1).tolist() for each in (told.took, told.gave, told.busy))
-    seconds = (told.there * told.seconds).sum(axis=1).tolist()
-    said: dict[str, Behaviour] = {}
-    port, exit_ = 0, 0
+    """Return the statistics of a window, as `measured` does, but only for the operators of a network."""
+    columns = columns_of(window, network)
+    took, gave, busy = (each.sum(axis=1).tolist() for each in (columns.took, columns.gave, columns.busy))
+    seconds = (columns.there * columns.seconds).sum(axis=1).tolist()
+    operators: dict[str, Behaviour] = {}
+    port = 0
+    exit_ = 0
     for row, operator in enumerate(network.order):
         counts = dict(zip(operator.inputs, took[port : port + len(operator.inputs)], strict=True))
         outs = gave[exit_ : exit_ + len(operator.outputs)]
-        port, exit_ = port + len(operator.inputs), exit_ + len(operator.outputs)
+        port = port + len(operator.inputs)
+        exit_ = exit_ + len(operator.outputs)
         if rows := sum(counts.values()):
             given = {name: count / rows for name, count in zip(operator.outputs, outs, strict=True)}
             found_at = {name: count / seconds[row] for name, count in counts.items()}
-            said[operator.name] = Behaviour(busy[row] / rows, given, False, found_at)
+            operators[operator.name] = Behaviour(busy[row] / rows, given, False, found_at)
     rates, series = source_rates(window)
-    return Statistics(rates, said, series)
+    return Statistics(rates, operators, series)

@@ -1,6 +1,6 @@
-"""Exact sizes of feasible sets in few dimensions, against which estimates are tested.
+"""The exact size of a feasible set in few dimensions, to test estimates against.
 
-Rule 1: no chance and no library of geometry here, so that a test against one is a test.
+Rule 1: this module uses neither random numbers nor a geometry library, so it can serve as an independent check.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from drover.load.arrays import Floats
 
 MOST_DIMENSIONS: Final = 5  # the work grows as (n + d)^d
 SAME: Final = 1e-12  # coefficients below this are 0
-PARALLEL: Final = 1e-9  # rows, both of length 1, that differ by less have one direction
+PARALLEL: Final = 1e-9  # rows of length 1 that differ by less have the same direction
 
 
 def exact_ratio(weights: Floats) -> float:
     """Return the size of {y >= 0 : W y <= 1} over that of the ideal set {y >= 0 : sum y <= 1}; W is (n, d).
 
-    It is infinite if some stream loads no node.
+    The ratio is infinite if a stream loads no node.
     """
     d = weights.shape[1]
     if d > MOST_DIMENSIONS:
         raise LoadError(
-            f"the feasible set has {d} dimensions, but its exact size is worked out in at most {MOST_DIMENSIONS}. "
-            "Estimate it instead."
+            f"the feasible set has {d} dimensions, but its exact size is computed for at most {MOST_DIMENSIONS}. "
+            "Use `estimate` instead."
         )
     if d == 0:
         return 1.0
@@ -57,8 +57,8 @@ def _volume(rows: Floats, bounds: Floats) -> float:
     volume: float = 0.0
     for facet, bound in zip(rows, bounds, strict=True):
         if bound == 0:
-            continue  # it goes through the origin
-        # The facet in the coordinates that are left when the one with the largest coefficient is worked out.
+            continue  # the facet contains the origin, so its distance is 0
+        # Eliminate the coordinate with the largest coefficient, and describe the facet in the remaining ones.
         pivot = int(np.argmax(np.abs(facet)))
         factor: Floats = rows[:, pivot] / facet[pivot]
         inside = np.delete(rows - np.outer(factor, facet), pivot, axis=1)
@@ -68,15 +68,17 @@ def _volume(rows: Floats, bounds: Floats) -> float:
 
 
 def _distinct(rows: Floats, bounds: Floats) -> tuple[Floats, Floats, bool]:
-    """Return the inequalities with rows of length 1, the tightest of parallel ones, and whether nothing meets them."""
+    """Return the inequalities with rows of length 1, only the tightest of parallel ones, and whether they conflict."""
     lengths = np.linalg.norm(rows, axis=1)
     flat = lengths <= SAME
     if (bounds[flat] < -SAME).any():
         return rows, bounds, True
-    rows, bounds = rows[~flat] / lengths[~flat, None], bounds[~flat] / lengths[~flat]
-    # Nodes with equal weights share a facet, which counts once.
+    rows = rows[~flat] / lengths[~flat, None]
+    bounds = bounds[~flat] / lengths[~flat]
+    # Nodes with equal weights share a facet, which must count once only.
     order = np.argsort(bounds, kind="stable")
-    rows, bounds = rows[order], bounds[order]
+    rows = rows[order]
+    bounds = bounds[order]
     parallel = np.abs(rows[:, None, :] - rows[None, :, :]).max(axis=2) <= PARALLEL
     tightest = ~np.tril(parallel, -1).any(axis=1)
     return rows[tightest], bounds[tightest], False

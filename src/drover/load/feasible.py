@@ -1,8 +1,8 @@
 """The feasible set of a plan: all combinations of input rates under which no node is overloaded.
 
-Rule 1: sets are compared in normalised coordinates y_k = r_k l_k / C_T [Xing06], in which the ideal set is the simplex
-sum y <= 1 and node i is the half-space W_i . y <= 1. Rule 2: chance is a seed; equal seeds give equal points.
-Rule 3: streams that load nobody (l_k = 0) bound nothing and are dropped, by every function that sees rates.
+Rule 1: sets are compared in normalised coordinates y_k = r_k l_k / C_T [Xing06]. There the ideal set is the simplex
+sum y <= 1, and node i is the half-space W_i . y <= 1. Rule 2: random points come from a seed; equal seeds give equal
+points. Rule 3: a stream without load (l_k = 0) limits nothing, so every function that sees rates drops it.
 """
 
 from __future__ import annotations
@@ -37,17 +37,18 @@ __all__ = [
 
 POINTS: Final = 4096  # standard deviation of the ratio about 5e-4 in 5 dimensions
 SCRAMBLINGS: Final = 8
-# Multiplications in a product of matrices that BLAS gives to one thread. More it shares out, and for a product of a
-# millisecond the threads' waiting for one another takes several times as much of the processor as the work.
+# Multiplications up to which BLAS computes a matrix product in one thread. It divides larger products among threads.
+# For a product of a millisecond, their waiting takes several times as much CPU time as the work.
 ALONE: Final = 2**18
 CONFIDENCE: Final = 0.95
-# Sobol points have 30 bits, the same in every scrambling: smooth ratios agree far better than they are right.
+# Sobol points have 30 bits, the same in every scrambling. So smooth ratios agree with each other to more digits than
+# are right.
 ROUNDING: Final = 1e-8
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A ratio and the interval that holds the true one in 95 of 100 cases."""
+    """A ratio and its 95 % confidence interval."""
 
     ratio: float
     low: float
@@ -58,9 +59,9 @@ def weights(node_coefficients: Floats, capacity: Floats, totals: Floats | None =
     """Return W, (n, d): w_ik = (l^n_ik / l_k) / (C_i / C_T), of the streams with l_k > 0 [Xing06].
 
     `node_coefficients` is L^n, (n, d), busy seconds on node i per tuple of stream k; `capacity` is C, (n,). `totals` is
-    l, (d,): give it while only some units are placed, otherwise it is the sum over the nodes.
+    l, (d,): give it while only some units are placed; by default it is the sum over the nodes.
     """
-    demand_capacity(capacity, len(node_coefficients))
+    check_capacity(capacity, len(node_coefficients))
     totals = node_coefficients.sum(axis=0) if totals is None else totals
     loads = totals > 0
     share: Floats = capacity / capacity.sum()
@@ -70,13 +71,13 @@ def weights(node_coefficients: Floats, capacity: Floats, totals: Floats | None =
 
 def ideal_volume(totals: Floats, capacity: Floats) -> float:
     """Return C_T^d / (d! prod l_k), the size of the ideal set, over the streams with l_k > 0."""
-    demand_capacity(capacity, len(capacity))
+    check_capacity(capacity, len(capacity))
     shares: Floats = capacity.sum() / totals[totals > 0]  # (d,) rate at which stream k alone fills every node
     return math.exp(float(np.log(shares).sum()) - math.lgamma(len(shares) + 1))  # d! alone is beyond floats from 171 on
 
 
-def demand_capacity(capacity: Floats, nodes: int) -> None:
-    """Refuse capacities that are not those of so many nodes, or not above 0."""
+def check_capacity(capacity: Floats, nodes: int) -> None:
+    """Raise LoadError unless there is a finite capacity above 0 for each node."""
     if capacity.shape != (nodes,):
         raise LoadError(f"capacity has shape {capacity.shape}, but there are {nodes} nodes. Give one number per node.")
     for i, value in enumerate(capacity):
@@ -88,15 +89,15 @@ def demand_capacity(capacity: Floats, nodes: int) -> None:
 
 
 def face_points(d: int, count: int, seed: int) -> Floats:
-    """Return (count, d) scrambled Sobol points, evenly spread over the face sum y = 1 of the ideal set.
+    """Return scrambled Sobol points, (count, d), spread evenly over the face sum y = 1 of the ideal set.
 
-    The gaps between d - 1 sorted coordinates of a point of the cube are uniform on the face.
+    The gaps between the d - 1 sorted coordinates of a point in the unit cube are uniform on that face.
     """
     if d < 1 or count < 1:
-        raise LoadError(f"{count} points in {d} dimensions were asked for, but there is at least one of each.")
+        raise LoadError(f"{count} points in {d} dimensions are wanted, but both numbers must be at least 1.")
     if d == 1:
         return np.ones((count, 1))
-    from scipy.stats.qmc import Sobol  # noqa: PLC0415 - 0.7 s that only those wait who need points
+    from scipy.stats.qmc import Sobol  # noqa: PLC0415 - takes 0.7 s to import
 
     cube = Sobol(d - 1, scramble=True, rng=seed).random_base2(max(count - 1, 0).bit_length())[:count]
     gaps: Floats = np.diff(np.sort(cube, axis=1), axis=1, prepend=0.0, append=1.0)
@@ -106,8 +107,8 @@ def face_points(d: int, count: int, seed: int) -> Floats:
 def feasible_ratio(weights: Floats, points: Floats) -> float:
     """Return the size of the feasible set over that of the ideal one, from `points`, (P, d), on the ideal face.
 
-    The set is star-shaped: in direction y it ends at 1 / max_i W_i . y. Integrating that by radius leaves the mean of
-    its d-th power over the face: at 4096 points, a quarter of the error of counting points inside.
+    The set is star-shaped: in direction y it ends at 1 / max_i W_i . y. Integrating over the radius leaves the mean of
+    its d-th power over the face. At 4096 points, the error is a quarter of that of counting points inside.
     """
     if not weights.shape[1]:
         return 1.0
@@ -115,14 +116,14 @@ def feasible_ratio(weights: Floats, points: Floats) -> float:
         return 0.0
     block = max(1, ALONE // weights.size)
     highest = [(points[at : at + block] @ weights.T).max(axis=1) for at in range(0, len(points), block)]
-    with np.errstate(divide="ignore"):  # a direction that loads nobody ends nowhere, while units are unplaced
+    with np.errstate(divide="ignore"):  # while units are unplaced, a direction without load has no end
         return float(np.mean(np.concatenate(highest) ** -float(weights.shape[1])))
 
 
 def estimate(weights: Floats, seed: int, count: int = POINTS, scramblings: int = SCRAMBLINGS) -> Estimate:
-    """Return the ratio as the mean over independent scramblings of `count` points each, with Student's interval."""
+    """Return the mean ratio over independent scramblings of `count` points each, with Student's interval."""
     if scramblings < 2:
-        raise LoadError(f"scramblings is {scramblings}, but an interval takes at least 2. Give 8.")
+        raise LoadError(f"scramblings is {scramblings}, but an interval needs at least 2. Give 8.")
     d = weights.shape[1]
     if d <= 1:
         ratio = exact_ratio(weights)
@@ -140,8 +141,8 @@ def estimate(weights: Floats, seed: int, count: int = POINTS, scramblings: int =
 def plane_distance(weights: Floats, floor: Floats | None = None) -> Floats:
     """Return, (n,), how far the hyperplane of node i lies from the origin, 1 / ||W_i||, or from `floor`, (d,).
 
-    It is infinite for a node without load, and negative where the floor itself overloads the node: then compare
-    1 - W_i . floor, not distances, which favour heavy nodes among the overloaded.
+    It is infinite for a node without load, and negative where the floor itself overloads the node. In that case compare
+    1 - W_i . floor: among overloaded nodes, distances favour the heavy ones.
     """
     margins = _margins(weights, floor)
     lengths = np.linalg.norm(weights, axis=1)
@@ -158,14 +159,14 @@ def axis_distance(weights: Floats, floor: Floats | None = None) -> Floats:
 
 
 def axis_bound(weights: Floats) -> float:
-    """Return prod_k min_i 1 / w_ik, which the ratio never falls below: the simplex below the axis points fits in."""
+    """Return prod_k min_i 1 / w_ik, a lower bound of the ratio: the simplex below the axis points fits inside."""
     return float(np.prod(axis_distance(weights)))
 
 
 def plane_bound(weights: Floats) -> float:
     """Return the size, over that of the ideal set, of the ball around the origin that no hyperplane cuts.
 
-    The ratio never falls below it: the part of the ball with positive coordinates fits in.
+    This is a lower bound of the ratio: the part of the ball with positive coordinates fits inside.
     """
     d = weights.shape[1]
     radius = float(plane_distance(weights).min())
@@ -186,8 +187,8 @@ def remaining_weights(weights: Floats, floor: Floats) -> Floats:
     """Return the weights whose ratio is that of what remains of the feasible set above `floor`, (d,).
 
     Moving the origin to the floor turns W_i . y <= 1 into W_i . z <= 1 - W_i . floor, and the ideal set into a simplex
-    of height 1 - sum floor; dividing by both brings the problem back to itself. Weights are infinite, and the ratio 0,
-    on nodes that the floor fills.
+    of height 1 - sum floor. Dividing by both gives a problem of the original form. On nodes that the floor fills,
+    weights are infinite and the ratio is 0.
     """
     height = 1 - float(floor.sum())
     margins = _margins(weights, floor)[:, None]
@@ -198,7 +199,7 @@ def remaining_weights(weights: Floats, floor: Floats) -> Floats:
 
 
 def remaining_ratio(weights: Floats, floor: Floats, points: Floats) -> float:
-    """Return the size of the feasible set above `floor`, (d,), over that of the ideal one above it; 0 if empty."""
+    """Return the size of the feasible set above `floor`, (d,), over that of the ideal set above it; 0 if empty."""
     return feasible_ratio(remaining_weights(weights, floor), points)
 
 

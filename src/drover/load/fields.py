@@ -1,6 +1,7 @@
-"""The fields of a statistics file: one table, from which files are read, written, corrected and documented.
+"""The fields of a statistics file: one table for reading, writing, checking and documentation.
 
-Rule 1: a field is a row here and nowhere else. Rule 2: shape is judged here, sense in `files`, which has the network.
+Rule 1: a field is defined here and nowhere else. Rule 2: this module checks the form of a value; `files` checks it
+against the network.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
 
 from drover.network.files import codecs
-from drover.network.files.codecs import Codec, ListOf, MapOf, Parsed, Plain, Reading, fault_at
+from drover.network.files.codecs import Codec, Decoded, ListOf, MapOf, Parsed, Plain, fault_at
 from drover.network.files.document import Fields, Items, Node
-from drover.network.files.fields import FALSE, NONE, Field, table_lines
+from drover.network.files.field import FALSE, NONE, Field, table_lines
 
 VERSION: Final = "1"  # of the format
 MARK: Final = "statistics"
@@ -24,24 +25,24 @@ Selectivity: TypeAlias = "float | tuple[tuple[str, float], ...]"
 
 @dataclass(frozen=True, slots=True)
 class Selectivities:
-    """One number, or a number for each case of a switch."""
+    """One number, or one for each case of a switch."""
 
-    says: str = "a number, or, of a switch, a mapping of cases to numbers"
+    says: str = "a number, or for a switch a mapping of cases to numbers"
     stand_in: Selectivity = 1.0
 
-    def read(self, node: Node) -> Reading[Selectivity]:
-        """Return the number, or the cases with theirs."""
+    def read(self, node: Node) -> Decoded[Selectivity]:
+        """Return the number, or a number by case."""
         if isinstance(node, Fields):
             cases = CASES.read(node)
-            return Reading(cases.value, cases.faults)
+            return Decoded(cases.value, cases.faults)
         if isinstance(node, Items):
             way_out = "Write for example 0.5, or {big: 0.2, rest: 0.8}."
-            return Reading(self.stand_in, (fault_at(node, f"it must be {self.says}", way_out),))
+            return Decoded(self.stand_in, (fault_at(node, f"it must be {self.says}", way_out),))
         one = codecs.RATIO.read(node)
-        return Reading(one.value, one.faults)
+        return Decoded(one.value, one.faults)
 
     def write(self, value: Selectivity) -> Plain:
-        """Return the number, or the cases with theirs."""
+        """Return the number, or a number by case."""
         return CASES.write(value) if isinstance(value, tuple) else codecs.RATIO.write(value)
 
 
@@ -65,19 +66,19 @@ SERIES: Final = _by_name(PERIODS, "a mapping of sources to lists of rows per sec
 
 OPERATOR: Final = (
     Field("cost", codecs.SECONDS, "busy seconds per row in", NONE),
-    Field("selectivity", Selectivities(), "rows out per row in; of a join, at the rates of this file", NONE),
-    Field("varies", codecs.TRUTH, "whether the selectivity is not to be relied on", FALSE),
+    Field("selectivity", Selectivities(), "rows out per row in; for a join, at the rates of this file", NONE),
+    Field("varies", codecs.TRUTH, "whether the selectivity varies, so that it cannot be relied on", FALSE),
 )
 SECTIONS: Final[Mapping[str, str]] = {
     MARK: f"version of this format, {VERSION}; required",
-    "rates": "rows per second: a mapping of sources to numbers; `--rates` wins",
-    "operators": "what operators cost: a mapping of operators to their fields",
-    "series": "rows per second over time: a mapping of sources to lists of equal length, a number per period",
+    "rates": "rows per second: a mapping of sources to numbers; `--rates` overrides it",
+    "operators": "costs of operators: a mapping of operators to their fields",
+    "series": "rows per second over time: a mapping of sources to lists of equal length, one number per period",
 }
 
 
 def reference() -> str:
-    """Return docs/statistics.md: every field there is."""
+    """Return the text of docs/reference/statistics-file.md, with every field."""
     return "\n".join(_reference_lines())
 
 
@@ -86,9 +87,9 @@ def _reference_lines() -> Iterator[str]:
     yield ""
     yield "<!-- Made by drover.load.fields.reference; tests/load/test_files.py says how to make it again. -->"
     yield ""
-    yield "A statistics file says how fast the sources of a network are and what its operators cost, for"
-    yield "`drover headroom NETWORK --statistics FILE`. It is YAML, as a network file is, or JSON. Everything may be"
-    yield "left out: drover then takes what the network declares, or assumes, and tells how much it assumed."
+    yield "A statistics file describes the rates of the sources of a network and the costs of its operators, for"
+    yield "`drover headroom NETWORK --statistics FILE` and other commands. It is YAML or JSON. You can leave everything"
+    yield "out: drover then uses what the network declares, assumes the rest, and says how much it assumed."
     yield ""
     yield "| section | meaning |"
     yield "|---|---|"

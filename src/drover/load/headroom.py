@@ -1,8 +1,8 @@
-"""Headroom: how much further the rates can grow before a node runs out of capacity.
+"""Headroom: how far the rates can grow before a node runs out of capacity.
 
-Rule 1: growth is worked out on the network itself, not on its linear model: what a join costs grows with the product
-of its rates. Rule 2: a node is overloaded when its load is above its capacity; at the limit itself it is not.
-Rule 3: what nothing limits is infinite, and there is then no node that overloads first.
+Rule 1: growth is computed on the network itself, not on its linear model, because the cost of a join grows with the
+product of its rates. Rule 2: a node is overloaded if its load is above its capacity, not if both are equal.
+Rule 3: an unlimited growth is infinite, and then no node overloads first.
 """
 
 from __future__ import annotations
@@ -16,52 +16,51 @@ import numpy as np
 
 from drover.errors import LoadError
 from drover.load.arrays import Flags, Floats, frozen
-from drover.load.feasible import demand_capacity
+from drover.load.feasible import check_capacity
 from drover.load.profile import Profile
-from drover.network.operators import Join
 
-# Between which of these a limit is looked for; beyond the last there is none.
+# A limit is searched between two of these; above the last one, there is no limit.
 POWERS: Final = np.concatenate([[0.0], 2.0 ** np.arange(-60, 61)])
-SECTIONS: Final = (
-    32  # into which the interval is cut, all tried at once: a walk of the network costs more than cases do
-)
-CUTS: Final = 9  # of the interval, to a relative width below 1e-13
-MOST_CASES: Final = 2_000  # worked out at once, so that thousands of operators fit into memory
-NUDGE: Final = 1e-4  # relative change of a rate by which its share in a load is told; exact for a join
-SETTLED: Final = 1e-6  # relative gain below which turning ends
-ROUNDS: Final = 8  # of turning the worst mix towards the steepest growth where it ends; one will do without joins
+# Sections of an interval that are tried at once: walking the network costs more than many cases in one walk.
+SECTIONS: Final = 32
+CUTS: Final = 9  # divisions of the interval, which end at a relative width below 1e-13
+MOST_CASES: Final = 2_000  # computed at once, so that thousands of operators fit into memory
+NUDGE: Final = 1e-4  # relative change of a rate that shows its share in a load; exact for a join
+CONVERGED: Final = 1e-6  # relative gain below which the search for the worst mix ends
+ROUNDS: Final = 8  # of that search; without joins one is enough
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """How far something can grow, and the node that then overloads first."""
+class GrowthLimit:
+    """How far rates can grow, and the node that overloads first."""
 
-    factor: float  # times the present rate
+    factor: float  # multiple of the present rates
     node: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class SourceRoom:
-    """How far one source can grow while the others stay as they are."""
+class SourceGrowthLimit:
+    """How far one source can grow while the others keep their rates."""
 
     source: str
     rate: float  # rows per second at present
-    limit: float  # rows per second at most; 0 if the others alone overload a node
-    node: int | None  # that overloads first
+    limit: float  # highest rate in rows per second; 0 if the other sources alone overload a node
+    node: int | None  # the first to overload
 
     @property
     def factor(self) -> float:
-        """The limit as a multiple of the rate; infinite for a source at rest that may begin."""
+        """The limit as a multiple of the rate; infinite for an idle source that may start."""
         if self.rate > 0:
             return self.limit / self.rate
         return math.inf if self.limit > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Mix:
+class WorstMix:
     """The smallest change of rates that fills a node.
 
-    Small means the length of the vector of relative changes; for each source, `factors` has its rate then over now.
+    The size of a change is the length of the vector of relative changes. `factors` has the new rate of each source over
+    its present rate.
     """
 
     factors: Mapping[str, float]
@@ -69,17 +68,17 @@ class Mix:
 
     @property
     def change(self) -> float:
-        """The length of the relative change; infinite if no change of the rates fills a node."""
+        """The size of the change; infinite if no change of the rates fills a node."""
         return math.inf if self.node is None else math.hypot(*(factor - 1 for factor in self.factors.values()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Headroom:
-    """All that is to be said of the room a plan leaves."""
+    """The headroom of a plan."""
 
-    all: Room  # all rates together
-    sources: tuple[SourceRoom, ...]
-    worst: Mix | None  # None if a node is overloaded already
+    all: GrowthLimit  # all rates together
+    sources: tuple[SourceGrowthLimit, ...]
+    worst: WorstMix | None  # None if a node is already overloaded
     loads: Floats  # (n,) busy seconds per second at present
     capacity: Floats  # (n,) busy seconds per second
 
@@ -89,8 +88,8 @@ class Headroom:
         object.__setattr__(self, "capacity", frozen(self.capacity))
 
     @property
-    def weakest(self) -> SourceRoom | None:
-        """The source that can grow least by itself, or None if nothing limits any."""
+    def weakest(self) -> SourceGrowthLimit | None:
+        """The source that can grow least by itself; None if every source is unlimited."""
         limited = [room for room in self.sources if room.factor < math.inf]
         return min(limited, key=lambda room: room.factor, default=None)
 
@@ -101,14 +100,14 @@ class Headroom:
 
 
 def headroom(profile: Profile, unit_of: Mapping[str, str], node_of: Mapping[str, int], capacity: Floats) -> Headroom:
-    """Return the headroom of a plan: `unit_of` is by operator, `node_of` by unit, `capacity` (n,)."""
+    """Return the headroom of a plan; `unit_of` is by operator, `node_of` by unit, `capacity` is (n,)."""
     cluster = _Cluster(profile, unit_of, node_of, capacity)
     rates = np.array(list(profile.rates.values()))  # (d,)
     d = len(rates)
     present = cluster.loads(rates[:, None])[:, 0]
     limits, nodes = cluster.reach(rates[:, None] * (1 - np.eye(d)), np.eye(d))
     sources = tuple(
-        SourceRoom(name, rate, float(limit), node)
+        SourceGrowthLimit(name, rate, float(limit), node)
         for (name, rate), limit, node in zip(profile.rates.items(), limits, nodes, strict=True)
     )
     overloaded = _over(present[:, None], capacity).any()
@@ -116,40 +115,40 @@ def headroom(profile: Profile, unit_of: Mapping[str, str], node_of: Mapping[str,
     return Headroom(cluster.growth(), sources, worst, present, capacity)
 
 
-def growth(profile: Profile, unit_of: Mapping[str, str], node_of: Mapping[str, int], capacity: Floats) -> Room:
-    """Return only how far all rates can grow together, as in `headroom`, but sooner."""
+def growth(profile: Profile, unit_of: Mapping[str, str], node_of: Mapping[str, int], capacity: Floats) -> GrowthLimit:
+    """Return only how far all rates can grow together; faster than `headroom`."""
     return _Cluster(profile, unit_of, node_of, capacity).growth()
 
 
 class _Cluster:
-    """Nodes with their operators: the load of each at any rates."""
+    """Nodes with their operators; it computes node loads at any rates."""
 
     def __init__(
         self, profile: Profile, unit_of: Mapping[str, str], node_of: Mapping[str, int], capacity: Floats
     ) -> None:
         if not len(capacity):
-            raise LoadError("capacity is empty, but there is at least one node. Give one number per node.")
-        demand_capacity(capacity, len(capacity))
+            raise LoadError("capacity is empty, but a plan has at least one node. Give one number per node.")
+        check_capacity(capacity, len(capacity))
         self.profile = profile
         self.capacity = capacity
-        self.is_linear = not any(isinstance(operator, Join) for operator in profile.network.operators)
+        self.is_linear = all(operator.pair_windows is None for operator in profile.network.operators)
         self.places: list[int] = []  # node of each operator
         for operator in profile.network.operators:
             unit = unit_of.get(operator.name, operator.name)
             if unit not in node_of:
-                raise LoadError(f"unit {unit!r} is on no node, but a plan has every unit of its network. Place it.")
+                raise LoadError(f"unit {unit!r} has no node, but a plan places every unit of its network. Place it.")
             if not 0 <= node_of[unit] < len(capacity):
                 raise LoadError(
                     f"unit {unit!r} is on node {node_of[unit]}, but there are capacities for nodes 0 to "
-                    f"{len(capacity) - 1}. Give one for each node of the plan."
+                    f"{len(capacity) - 1} only. Give one for each node of the plan."
                 )
             self.places.append(node_of[unit])
 
-    def growth(self) -> Room:
+    def growth(self) -> GrowthLimit:
         """Return how far all rates can grow together."""
         rates = np.array(list(self.profile.rates.values()))[:, None]
         factors, nodes = self.reach(np.zeros(rates.shape), rates)
-        return Room(float(factors[0]), nodes[0])
+        return GrowthLimit(float(factors[0]), nodes[0])
 
     def loads(self, rates: Floats) -> Floats:
         """Return the loads of the nodes, (n, cases), at rates of the sources, (d, cases)."""
@@ -159,13 +158,13 @@ class _Cluster:
         found = self.profile.loads(dict(zip(self.profile.rates, rates, strict=True)))
         loads = np.zeros((len(self.capacity), rates.shape[1]))
         for node, load in zip(self.places, found.values(), strict=True):
-            loads[node] += load  # a product with a matrix of ones and zeros took longer than everything else
+            loads[node] += load  # faster than a product with a matrix of ones and zeros
         return loads
 
     def reach(self, base: Floats, direction: Floats) -> tuple[Floats, list[int | None]]:
-        """Return, per case, the largest x at which no node is overloaded by base + x direction, (d, cases) each.
+        """Return, for each case, the largest x at which base + x direction, (d, cases) each, overloads no node.
 
-        With it, the node that is overloaded first. 0 if the base overloads one already.
+        Also return the node that overloads first. x is 0 if the base itself overloads a node.
         """
         limits = self._solve(base, direction) if self.is_linear else self._search(base, direction)
         beyond = np.where(np.isfinite(limits), limits, 0.0) * (1 + 1e-6) + 1e-12
@@ -181,25 +180,31 @@ class _Cluster:
         return np.maximum(limits, 0.0)
 
     def _search(self, base: Floats, direction: Floats) -> Floats:
-        """Return the same for loads that only rise: cut the interval between two powers of two again and again."""
+        """Return the largest x for loads that rise in any way, by dividing an interval between two powers of two."""
         grid = np.broadcast_to(POWERS, (base.shape[1], len(POWERS)))
         over = self._is_over(base, direction, grid)
         limits = np.where(over[:, 0], 0.0, np.inf)
         between = ~over[:, 0] & over[:, -1]
-        base, direction, grid, over = base[:, between], direction[:, between], grid[between], over[between]
+        base = base[:, between]
+        direction = direction[:, between]
+        grid = grid[between]
+        over = over[between]
         for _ in range(CUTS):
             first = np.argmax(over, axis=1)[:, None]
-            low, high = np.take_along_axis(grid, first - 1, axis=1), np.take_along_axis(grid, first, axis=1)
+            low = np.take_along_axis(grid, first - 1, axis=1)
+            high = np.take_along_axis(grid, first, axis=1)
             grid = low + (high - low) * np.linspace(0.0, 1.0, SECTIONS + 1)
             over = self._is_over(base, direction, grid)
-            over[:, 0], over[:, -1] = False, True  # known, but for rounding
+            # True at the ends by construction; rounding may say otherwise.
+            over[:, 0] = False
+            over[:, -1] = True
         limits[between] = np.take_along_axis(grid, np.argmax(over, axis=1)[:, None] - 1, axis=1)[:, 0]
         return limits
 
     def _is_over(self, base: Floats, direction: Floats, x: Floats) -> Flags:
         """Return, (cases, tries), whether a node is overloaded at base + x direction; x is (cases, tries)."""
         rates = base[:, :, None] + direction[:, :, None] * x
-        with np.errstate(over="ignore", invalid="ignore"):  # joins of joins of rates beyond all bounds
+        with np.errstate(over="ignore", invalid="ignore"):  # joins of joins overflow at huge rates
             over = _over(self.loads(rates.reshape(len(rates), -1)), self.capacity)
         found: Flags = np.any(over, axis=0).reshape(x.shape)
         return found
@@ -210,12 +215,12 @@ def _over(loads: Floats, capacity: Floats) -> Flags:
     return over
 
 
-def _worst_mix(cluster: _Cluster, rates: Floats, names: tuple[str, ...]) -> Mix:
+def _worst_mix(cluster: _Cluster, rates: Floats, names: tuple[str, ...]) -> WorstMix:
     """Return the smallest relative change of the rates that fills a node.
 
-    For a load that is linear it is straight towards the node's hyperplane, along the shares that the sources have in
-    its load. With joins the hyperplane is bent: the direction is turned to the shares where it ended, a few times over,
-    and the best is kept; another mix may be a little smaller still.
+    For a linear load, it points straight to the node's hyperplane, along the shares of the sources in its load. With
+    joins the surface is curved: the search turns the direction to the shares at its end a few times, and keeps the best
+    one. Another mix may be slightly smaller.
     """
     best: tuple[float, Floats, int | None] = (math.inf, np.ones(len(rates)), None)
     factors = np.ones((len(rates), len(cluster.capacity)))  # (d, n): one case per node
@@ -227,14 +232,14 @@ def _worst_mix(cluster: _Cluster, rates: Floats, names: tuple[str, ...]) -> Mix:
         changes, nodes = cluster.reach(base, mixes * rates[:, None])
         factors = 1 + np.where(np.isfinite(changes), changes, 0.0) * mixes
         at = int(np.argmin(changes))
-        if not changes[at] < best[0] * (1 - SETTLED):
+        if not changes[at] < best[0] * (1 - CONVERGED):
             break
         best = (float(changes[at]), factors[:, at], nodes[at])
-    return Mix({name: float(factor) for name, factor in zip(names, best[1], strict=True)}, best[2])
+    return WorstMix({name: float(factor) for name, factor in zip(names, best[1], strict=True)}, best[2])
 
 
 def _shares(cluster: _Cluster, rates: Floats, factors: Floats) -> Floats:
-    """Return, (d, n), what node i's load gains per relative growth of source k, at rates times column i of factors."""
+    """Return, (d, n), the growth of node i's load per relative growth of source k; node i is at column i of factors."""
     if cluster.is_linear:
         return cluster.loads(np.diag(rates)).T
     d, n = factors.shape

@@ -1,7 +1,7 @@
-"""The linear load model: load of a unit = sum over the variables of coefficient x rate.
+"""The linear load model: the load of a unit is the sum over variables of coefficient x rate.
 
-Rule 1: rows are units, in the order in which their first operators stand in the network; columns are variables: the
-sources first, as the network has them, then those that `linearise` adds.
+Rule 1: rows are units, in the order of their first operators. Columns are variables: the sources of the network, then
+the variables that `linearise` adds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from drover.network.model import Network
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearModel:
-    """L^o of a network, and the rates it has at present."""
+    """L^o of a network, and its present rates."""
 
     units: tuple[str, ...]  # m
     variables: tuple[str, ...]  # d: sources, then new variables
@@ -46,16 +46,16 @@ def units_of(network: Network, unit_of: Mapping[str, str]) -> tuple[str, ...]:
     missing = [operator.name for operator in network.operators if operator.name not in unit_of]
     if missing:
         raise LoadError(
-            f"the unit of operator {missing[0]!r} is missing, but each belongs to one. Name it after itself."
+            f"operator {missing[0]!r} has no unit, but every operator belongs to one. Give it a unit of its own name."
         )
     return tuple(dict.fromkeys(unit_of[operator.name] for operator in network.operators))
 
 
 def linear_model(profile: Profile, unit_of: Mapping[str, str], *, with_streams: bool = False) -> LinearModel:
-    """Return the linear model of a network whose operators belong to the units that `unit_of` says.
+    """Return the linear model of a network; `unit_of` maps operators to units.
 
-    `with_streams` keeps the rate of every stream as a sum over the variables too; it may take more variables, since
-    two streams that only a union reads are one variable for its load, but two for what moves between nodes.
+    With `with_streams`, the model also has the rate of every stream as a sum over the variables. That may need more
+    variables: two streams that only a union reads are one variable for its load, but two for traffic between nodes.
     """
     units = units_of(profile.network, unit_of)
     expansion = expand(profile)
@@ -88,5 +88,5 @@ def _dense(vectors: Mapping[str, Mapping[int, float]], length: int) -> dict[str,
 
 
 def _name(names: list[str], row: Floats) -> str:
-    """Return the name of a variable: that of its stream, or of all that are counted in."""
+    """Return the name of a variable: the name of its stream, or of all streams that it combines."""
     return " + ".join(name for name, part in zip(names, row, strict=True) if part > 0)

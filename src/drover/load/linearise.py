@@ -1,8 +1,8 @@
-"""From rates that multiply to rates that add: new variables where a network is not linear, and no more than needed.
+"""Linearisation: new variables where a network is not linear, and no more than needed.
 
-Rule 1: a variable stands for rates that cannot be told from those of the sources: what a join, or an operator whose
-selectivity varies, gives out (section 4.4.2 of Xing's dissertation). Rule 2: variables whose loads are a mixture of
-other variables' loads are not needed: they are counted in with those.
+Rule 1: a new variable is a rate that does not follow from the rates of the sources: the output of a join, or of an
+operator whose selectivity varies (section 4.4.2 of Xing's dissertation). Rule 2: a variable whose loads are a mixture
+of those of other variables is not needed; it is merged into them.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ import numpy as np
 
 from drover.load.arrays import Floats
 from drover.load.profile import Profile
-from drover.network.operators import Join, Operator
+from drover.network.operators import Operator
 
-SAME: Final = 1e-9  # columns, both of length 1, that differ by less are one
+SAME: Final = 1e-9  # columns of length 1 that differ by less are the same
 
 
 @dataclass(slots=True)
 class Expansion:
-    """Every load and every stream as a sum over sources and new variables; letters: q of both together."""
+    """Every load and every stream as a sum over q variables: sources and new ones."""
 
     names: list[str]  # q: the sources, then the new variables
     values: list[float]  # q rates at present, rows per second
-    streams: dict[str, dict[int, float]] = field(default_factory=dict)  # rows per row of variable; what is not 0
+    streams: dict[str, dict[int, float]] = field(default_factory=dict)  # rows per row of variable; zeros are left out
     loads: dict[str, dict[int, float]] = field(default_factory=dict)  # by operator, busy seconds per row of variable
 
     def add(self, name: str, value: float) -> int:
-        """Take a new variable and return its number."""
+        """Add a new variable, and return its number."""
         self.names.append(name)
         self.values.append(value)
         return len(self.names) - 1
 
 
 def expand(profile: Profile) -> Expansion:
-    """Return loads and streams with a variable wherever something is not linear."""
+    """Return loads and streams, with a new variable wherever the network is not linear."""
     rates = {stream: float(rate) for stream, rate in profile.stream_rates().items()}
     sources = [source.name for source in profile.network.sources]
     expansion = Expansion(sources[:], [rates[source] for source in sources])
     expansion.streams = {source: {index: 1.0} for index, source in enumerate(sources)}
     for operator in profile.network.order:
-        if isinstance(operator, Join):
+        if operator.pair_windows is not None:
             _expand_join(operator, profile, rates, expansion)
         else:
             incoming = _sum([expansion.streams[stream] for stream in operator.inputs])
@@ -52,18 +52,20 @@ def expand(profile: Profile) -> Expansion:
     return expansion
 
 
-def _expand_join(join: Join, profile: Profile, rates: Mapping[str, float], expansion: Expansion) -> None:
-    """Take the join's output rate r as a variable: with cost c and selectivity s its load is (c / s) r.
+def _expand_join(join: Operator, profile: Profile, rates: Mapping[str, float], expansion: Expansion) -> None:
+    """Make the join's output rate r a variable: with cost c and selectivity s, its load is (c / s) r.
 
-    If its results are not to be relied on, or there are none, that does not hold, and the variable is rows in.
+    If the selectivity varies or is 0, that does not hold, and the variable is the number of rows in.
     """
-    cost, selectivity = profile.costs[join.name], profile.selectivities[join.name]
+    cost = profile.costs[join.name]
+    selectivity = profile.selectivities[join.name]
     if selectivity > 0 and join.name not in profile.varying:
         index = expansion.add(join.name, rates[join.name])
         expansion.loads[join.name] = {index: cost / selectivity}
         expansion.streams[join.name] = {index: 1.0}
         return
-    matched = profile.gains[join.name] * rates[join.left] * rates[join.right]
+    left, right = join.inputs
+    matched = profile.gains[join.name] * rates[left] * rates[right]
     index = expansion.add(f"rows into {join.name}", matched)
     expansion.loads[join.name] = {index: cost}
     _expand_outputs(join, {index: 1.0}, profile, rates, expansion)
@@ -94,15 +96,17 @@ def _scaled(vector: dict[int, float], factor: float) -> dict[int, float]:
 def needed(columns: Floats) -> tuple[list[int], Floats]:
     """Return the p of q columns that are needed, and the mixture, (p, q), with columns[:, kept] @ mixture = columns.
 
-    `columns` is (rows, q), nothing negative. The columns that are kept are the edges of the cone that all of them span:
-    none is a mixture of the others. Entry (a, b) of the mixture is how often kept column a is contained in column b, so
-    that the values of the kept variables are the mixture times the old values.
+    `columns` is (rows, q) without negative entries. The kept columns are the edges of the cone that all columns span:
+    none is a mixture of the others. Entry (a, b) of the mixture is the multiple of kept column a in column b. So the
+    values of the kept variables are the mixture times the old values.
     """
     tallest = columns.max(axis=1, initial=0.0)
-    rows = columns[tallest > 0] / tallest[tallest > 0, None]  # busy seconds beside whole rows would be lost in rounding
+    rows = (
+        columns[tallest > 0] / tallest[tallest > 0, None]
+    )  # without scaling, rounding would lose busy seconds beside whole rows
     lengths = np.linalg.norm(rows, axis=0)
     units = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
-    # A column that alone loads some row is an edge, and no part of any other: so are joins, which spares the search.
+    # A column that is the only one to load some row is an edge. Joins are such columns, which saves most of the search.
     alone = (rows > 0)[np.count_nonzero(rows, axis=1) == 1].any(axis=0)
     edges = _edges(units, [int(index) for index in np.flatnonzero(~alone & (lengths > 0))])
     kept = sorted([*map(int, np.flatnonzero(alone)), *edges])
@@ -115,7 +119,7 @@ def needed(columns: Floats) -> tuple[list[int], Floats]:
 
 
 def _edges(units: Floats, indices: list[int]) -> list[int]:
-    """Return those of the columns, of length 1 each, that are no mixture of the others; one of any that are equal."""
+    """Return the columns, of length 1 each, that are no mixture of the others; of equal columns, only one."""
     kept: list[int] = []
     for index in indices:
         if not any(np.abs(units[:, other] - units[:, index]).max() <= SAME for other in kept):
@@ -128,8 +132,8 @@ def _edges(units: Floats, indices: list[int]) -> list[int]:
 
 
 def _contained(others: Floats, column: Floats) -> tuple[Floats, float]:
-    """Return how often each of the `others` is contained in a column, and how much of it is left."""
-    from scipy.optimize import nnls  # noqa: PLC0415 - half a second that only networks with new variables wait
+    """Return the multiple of each of the `others` in a column, and the length of the rest."""
+    from scipy.optimize import nnls  # noqa: PLC0415 - takes half a second to import
 
     parts, rest = nnls(others, column)
     return parts, float(rest)

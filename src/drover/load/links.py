@@ -1,4 +1,4 @@
-"""Links: the streams between units, and what they cost when their ends are on different nodes.
+"""Links: the streams between units, and their cost if both ends are on different nodes.
 
 Rule 1: costs are coefficients per row of each variable, as for units (section 4.4.3 of Xing's dissertation).
 """
@@ -19,15 +19,15 @@ from drover.network.model import Network
 from drover.network.schema import Schema
 from drover.network.types import DataType, arrow_type
 
-TEXT_BYTES: Final = 16  # of a value whose type has no fixed length, if nobody has measured it
-FRAME_SECONDS: Final = 1e-7  # busy seconds to pack, or to unpack, a row, if nobody has measured it
+TEXT_BYTES: Final = 16  # assumed for a value whose type has no fixed length
+FRAME_SECONDS: Final = 1e-7  # assumed busy seconds to pack or to unpack a row
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Links:
-    """The g streams that lead from one unit to another."""
+class UnitLinks:
+    """The g streams from one unit to another."""
 
-    streams: tuple[str, ...]  # g; one that several units read is there once for each
+    streams: tuple[str, ...]  # g; a stream with several readers appears once for each
     source: Ints  # (g,) unit that sends
     target: Ints  # (g,) unit that receives
     communication: Floats  # (g, d) busy seconds at each of the two ends per row of variable k
@@ -45,14 +45,16 @@ def find_links(
     unit_of: Mapping[str, str],
     costs: Mapping[str, float] | None = None,
     sizes: Mapping[str, float] | None = None,
-) -> Links:
+) -> UnitLinks:
     """Return the links between the units of a model that was made `with_streams`.
 
-    `costs` has, by stream, busy seconds per row that each end spends if they are on different nodes, `sizes` bytes per
-    row; what they leave out is FRAME_SECONDS, and the length of the stream's columns.
+    `costs` has, by stream, the busy seconds per row that each end spends if they are on different nodes; by default
+    FRAME_SECONDS. `sizes` has bytes per row; by default the width of the stream's columns.
     """
     if not model.streams:
-        raise LoadError("the model has no streams, but links are made of them. Make it with_streams=True.")
+        raise LoadError(
+            "the model has no streams, but links are made from them. Make the model with with_streams=True."
+        )
     numbers = {unit: number for number, unit in enumerate(model.units)}
     makers = {stream: unit_of[operator.name] for operator in network.operators for stream in operator.outputs}
     found = [
@@ -65,7 +67,7 @@ def find_links(
     rates = np.array([model.streams[name] for name in names]).reshape(len(names), len(model.variables))
     seconds = np.array([(costs or {}).get(name, FRAME_SECONDS) for name in names])
     length = np.array([(sizes or {}).get(name, row_bytes(network.streams[name])) for name in names])
-    return Links(
+    return UnitLinks(
         names,
         np.array([source for _, source, _ in found], dtype=np.int64),
         np.array([target for _, _, target in found], dtype=np.int64),
@@ -75,7 +77,7 @@ def find_links(
 
 
 def row_bytes(schema: Schema) -> float:
-    """Return about how many bytes a row has in a frame."""
+    """Return the approximate number of bytes of a row in a frame."""
     return float(sum(map(_width, schema.types.values())))
 
 

@@ -1,8 +1,8 @@
-"""Profiles: everything a load model needs to know of a network, and from whom it is.
+"""Profiles: everything that a load model needs to know about a network, and the origin of each number.
 
-Rule 1: what is said first wins: measured before given, given before what the network declares, and that before what
-is assumed. Rule 2: a profile tells of each number which of these it is.
-Rule 3: a source of which only a series is known has the mean of it as its rate.
+Rule 1: measured values override given ones, given values override those that the network declares, and these override
+assumptions. Rule 2: a profile has the origin of every number. Rule 3: if only a series is known of a source, its rate
+is the mean of the series.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from typing import Final, TypeVar
 from drover.load.rates import Rate, find_gains, find_rates, rows_in
 from drover.load.statistics import Behaviour, Statistics
 from drover.network.model import Network
-from drover.network.operators import COST_CLASSES, Operator, Switch, Synthetic, UserDefined
+from drover.network.operators import OPERATORS, Operator
 
-RATE: Final = 1_000.0  # rows per second of a source of which nothing is known
-COST: Final = 1e-6  # busy seconds per row of an operator of which nothing is known
-SELECTIVITY: Final = 1.0  # and its rows out per row in, so that no load after it is overlooked
+RATE: Final = 1_000.0  # assumed rows per second of a source
+COST: Final = 1e-6  # assumed busy seconds per row of an operator
+SELECTIVITY: Final = 1.0  # assumed rows out per row in; high enough not to hide the load of later operators
 
 V = TypeVar("V")
 
 
 class Origin(StrEnum):
-    """From whom a number is."""
+    """The origin of a number."""
 
     MEASURED = "measured"
     GIVEN = "given"
@@ -43,12 +43,12 @@ class Profile:
     rates: Mapping[str, float]  # rows per second, by source
     costs: Mapping[str, float]  # busy seconds per row in, by operator
     selectivities: Mapping[str, float]  # rows out per row in, by output stream
-    varying: frozenset[str]  # operators whose selectivity is not to be relied on
-    gains: Mapping[str, float]  # by join, see `rates`; seconds
+    varying: frozenset[str]  # operators whose selectivity varies
+    gains: Mapping[str, float]  # by join, in seconds; see `rates`
     origins: Mapping[str, Mapping[str, Origin]]  # of `rates`, `costs` and `selectivities`, by the same names
 
     def stream_rates(self, rates: Mapping[str, Rate] | None = None) -> dict[str, Rate]:
-        """Return the ideal rate of every stream at these rates of the sources, or at those of the profile."""
+        """Return the ideal rate of every stream at these source rates, by default those of the profile."""
         return find_rates(self.network, self.rates if rates is None else rates, self.selectivities, self.gains)
 
     def loads(self, rates: Mapping[str, Rate] | None = None) -> dict[str, Rate]:
@@ -60,11 +60,11 @@ class Profile:
         }
 
     def at(self, rates: Mapping[str, float]) -> Profile:
-        """Return the same operators with other rates of some sources, which are then given.
+        """Return the profile with other rates of some sources; their origin is then GIVEN.
 
-        Unlike in `settle`, what is known of joins still holds at the old rates, and they do more at higher ones.
+        Unlike in `make_profile`, the numbers of joins still refer to the old rates, so higher rates mean more pairs.
         """
-        Statistics(rates)  # refuses what no rate can be
+        Statistics(rates)  # raises for an impossible rate
         known = {name: rate for name, rate in rates.items() if name in self.rates}
         origins = {**self.origins["rates"], **dict.fromkeys(known, Origin.GIVEN)}
         return replace(
@@ -74,27 +74,27 @@ class Profile:
         )
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Return how many rates, costs and selectivities are from whom."""
+        """Return how many rates, costs and selectivities have which origin."""
         return {what: {str(o): c for o, c in Counter(of.values()).items()} for what, of in self.origins.items()}
 
 
-def settle(network: Network, said: Sequence[tuple[Origin, Statistics]] = ()) -> Profile:
-    """Return the profile of a network from what was said of it, the most trusted first."""
-    unknown = _unknown(network, said)
-    told = [*said, (Origin.DECLARED, _declared(unknown)), (Origin.ASSUMED, _assumed(network, unknown))]
+def make_profile(network: Network, given: Sequence[tuple[Origin, Statistics]] = ()) -> Profile:
+    """Return the profile of a network from statistics with their origin, the most trusted first."""
+    unknown = _unknown(network, given)
+    known = [*given, (Origin.DECLARED, _declared(unknown)), (Origin.ASSUMED, _assumed(network, unknown))]
     sources = [source.name for source in network.sources]
     operators = [operator.name for operator in network.operators]
     streams = [stream for operator in network.operators for stream in operator.outputs]
-    rates = _first(sources, ((origin, {**_means(each), **each.rates}) for origin, each in told))
-    costs = _first(operators, ((origin, each.costs) for origin, each in told))
-    selectivities = _first(streams, ((origin, each.selectivities) for origin, each in told))
-    found_at = _first_told(said)
+    rates = _first(sources, ((origin, {**_means(each), **each.rates}) for origin, each in known))
+    costs = _first(operators, ((origin, each.costs) for origin, each in known))
+    selectivities = _first(streams, ((origin, each.selectivities) for origin, each in known))
+    found_at = _found_at(given)
     return Profile(
         network,
         _values(rates),
         _values(costs),
         _values(selectivities),
-        frozenset(name for _, each in said for name, behaviour in each.operators.items() if behaviour.varies),
+        frozenset(name for _, each in given for name, behaviour in each.operators.items() if behaviour.varies),
         MappingProxyType(find_gains(network, _values(rates), _values(selectivities), found_at)),
         {
             what: MappingProxyType({name: origin for name, (origin, _) in found.items()})
@@ -103,10 +103,10 @@ def settle(network: Network, said: Sequence[tuple[Origin, Statistics]] = ()) -> 
     )
 
 
-def _first(names: Iterable[str], told: Iterable[tuple[Origin, Mapping[str, V]]]) -> dict[str, tuple[Origin, V]]:
-    """Return, in the network's order, what the first who knows says of each name."""
+def _first(names: Iterable[str], known: Iterable[tuple[Origin, Mapping[str, V]]]) -> dict[str, tuple[Origin, V]]:
+    """Return the first known value of each name, with its origin, in the order of the names."""
     found: dict[str, tuple[Origin, V]] = {}
-    for origin, values in told:
+    for origin, values in known:
         found = {name: (origin, value) for name, value in values.items()} | found
     return {name: found[name] for name in names}
 
@@ -115,32 +115,33 @@ def _means(statistics: Statistics) -> dict[str, float]:
     return {name: sum(values) / len(values) for name, values in statistics.series.items() if values}
 
 
-def _first_told(said: Sequence[tuple[Origin, Statistics]]) -> dict[str, Mapping[str, float]]:
-    """Return at which rates the numbers of operators were found, by those who say so."""
-    told = [(name, each.found_at) for _, known in reversed(said) for name, each in known.operators.items()]
-    return {name: rates for name, rates in told if rates}
+def _found_at(given: Sequence[tuple[Origin, Statistics]]) -> dict[str, Mapping[str, float]]:
+    """Return the input rates at which the numbers of operators were found, where these are known."""
+    found = [(name, each.found_at) for _, known in reversed(given) for name, each in known.operators.items()]
+    return {name: rates for name, rates in found if rates}
 
 
 def _values(found: Mapping[str, tuple[Origin, V]]) -> Mapping[str, V]:
     return MappingProxyType({name: value for name, (_, value) in found.items()})
 
 
-def _unknown(network: Network, said: Sequence[tuple[Origin, Statistics]]) -> list[Operator]:
-    """Return the operators of which nobody has said all: in a run that is measured these are few."""
-    costs = {name for _, each in said for name in each.costs}
-    streams = {stream for _, each in said for stream in each.selectivities}
+def _unknown(network: Network, given: Sequence[tuple[Origin, Statistics]]) -> list[Operator]:
+    """Return the operators that lack a cost or a selectivity; with measurements these are few."""
+    costs = {name for _, each in given for name in each.costs}
+    streams = {stream for _, each in given for stream in each.selectivities}
     return [one for one in network.operators if one.name not in costs or not streams.issuperset(one.outputs)]
 
 
 def _declared(operators: Iterable[Operator]) -> Statistics:
-    """Return what the network itself says of some of its operators."""
-    said: dict[str, Behaviour] = {}
+    """Return what the network itself declares about some of its operators."""
+    behaviours: dict[str, Behaviour] = {}
     for operator in operators:
-        if isinstance(operator, Synthetic):
-            said[operator.name] = Behaviour(operator.cost, {operator.name: operator.selectivity})
-        elif isinstance(operator, UserDefined):
-            said[operator.name] = Behaviour(COST_CLASSES[operator.cost])
-    return Statistics(operators=said)
+        declared = OPERATORS[operator.kind].declared
+        if declared is not None:
+            load = declared(operator)
+            selectivity = {} if load.selectivity is None else dict.fromkeys(operator.outputs, load.selectivity)
+            behaviours[operator.name] = Behaviour(load.cost, selectivity)
+    return Statistics(operators=behaviours)
 
 
 def _assumed(network: Network, operators: Iterable[Operator]) -> Statistics:
@@ -151,6 +152,6 @@ def _assumed(network: Network, operators: Iterable[Operator]) -> Statistics:
 
 
 def _shares(operator: Operator) -> dict[str, float]:
-    """Return what is assumed of an operator's outputs: each row in goes out once, in a switch to any branch alike."""
-    each = SELECTIVITY / len(operator.outputs) if isinstance(operator, Switch) else SELECTIVITY
+    """Return the assumed selectivities: each row in leaves once; a switch divides its rows equally among its cases."""
+    each = SELECTIVITY / len(operator.branches) if operator.branches else SELECTIVITY
     return dict.fromkeys(operator.outputs, each)

@@ -1,7 +1,7 @@
 """Load over time: a series per unit, and how series vary together [Xing05].
 
-Rule 1: variance and covariance are those of the population. Rule 2: a constant series correlates with nothing: its
-correlation is 0, and constant means up to rounding.
+Rule 1: variance and covariance are those of the population. Rule 2: the correlation of a constant series is 0, where
+constant means up to rounding.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class LoadSeries:
     values: Floats  # (m, h) busy seconds per second of unit j in period t
 
     def __post_init__(self) -> None:
-        """Store a read-only copy; refuse shapes that do not fit."""
+        """Store a read-only copy; raise LoadError if the shape is wrong."""
         if self.values.ndim != 2 or len(self.values) != len(self.units):
             raise LoadError(
-                f"values has shape {self.values.shape}, but there are {len(self.units)} units. Give a row each."
+                f"values has shape {self.values.shape}, but there are {len(self.units)} units. Give one row per unit."
             )
         object.__setattr__(self, "values", frozen(self.values))
 
@@ -45,18 +45,19 @@ def measured_series(
 ) -> LoadSeries:
     """Return the ideal loads of the units in the periods of a window.
 
-    Rates are those of the sources times the selectivities of the period along the path, and cost is that of the
-    period. So while no node is behind the load is the busy time that was measured, and when one is, it is what the rows
-    that wait would have cost. Where an operator has no sample, the profile stands in. `factor`, (operators,) in order,
-    corrects loads by what is known of costs besides: see `trust`.
+    Rates are source rates times the measured selectivities along the path; costs are those of the period. While no node
+    is behind, the ideal load is the measured busy time. If a node is behind, it includes the cost of the rows that
+    wait. An operator without a sample gets its values from the profile. `factor`, (operators,) in order, multiplies the
+    loads; see `carryover_factors`.
     """
-    network, periods = profile.network, window.periods
-    told = columns_of(window, network)
+    network = profile.network
+    periods = window.periods
+    columns = columns_of(window, network)
     streams: dict[str, Rate] = {  # (h,) each: all periods in one walk
         name: np.array([each.sources[name] / each.seconds if name in each.sources else rate for each in periods])
         for name, rate in profile.rates.items()
     }
-    took, gave, busy = (each / told.seconds for each in (told.took, told.gave, told.busy))
+    took, gave, busy = (each / columns.seconds for each in (columns.took, columns.gave, columns.busy))
     seen = _seen(network, took, profile.gains)
     known = seen > 0
     divisor = np.where(known, seen, 1.0)
@@ -69,7 +70,7 @@ def measured_series(
             streams[name] = ratio * ideal[row]
             port += 1
     costs = np.array([profile.costs[operator.name] for operator in network.order]).reshape(-1, 1)
-    # Busy without a row coming in: windows that closed.
+    # Busy time without input is the cost of closing windows.
     loads = np.where(known, busy * ideal / divisor, costs * ideal + busy)
     if factor is not None:
         loads *= factor[:, None]
@@ -81,8 +82,9 @@ def measured_series(
 
 
 def _seen(network: Network, took: Floats, gains: Mapping[str, float]) -> Floats:
-    """Return the rows per second that came into each operator in order, (operators, h), as `rows_in` counts them."""
-    found, port = np.empty((len(network.order), took.shape[1])), 0
+    """Return the rows per second that each operator received, (operators, h), as `rows_in` counts them."""
+    found = np.empty((len(network.order), took.shape[1]))
+    port = 0
     for row, operator in enumerate(network.order):
         count = len(operator.inputs)
         if count == 1:
@@ -94,7 +96,7 @@ def _seen(network: Network, took: Floats, gains: Mapping[str, float]) -> Floats:
 
 
 def given_series(profile: Profile, rates: Mapping[str, Sequence[float]], unit_of: Mapping[str, str]) -> LoadSeries:
-    """Return the ideal loads under series of source rates; a source without one stays at its rate in the profile."""
+    """Return the ideal loads under series of source rates; a source without a series keeps its rate in the profile."""
     lengths = {len(values) for values in rates.values()}
     if len(lengths) > 1:
         raise LoadError(
@@ -158,8 +160,8 @@ def correlation(one: Floats, other: Floats) -> float:
 
 
 def deviation_bound(values: Floats, nodes: int) -> float:
-    """Return std(X) / n, X the sum of all series: no plan's mean standard deviation of node loads is below it.
+    """Return std(X) / n, where X is the sum of all series: a lower bound of the mean standard deviation of node loads.
 
-    Theorem 1 of [Xing05]; it holds without balance too, by the triangle inequality.
+    This is theorem 1 of [Xing05]. By the triangle inequality it also holds for unbalanced plans.
     """
     return float(values.sum(axis=0).std()) / nodes if values.shape[1] else 0.0

@@ -1,7 +1,7 @@
-"""What somebody knows of a network's load: all of it, some, or nothing.
+"""What is known about the load of a network: everything, a part, or nothing.
 
-Rule 1: cost is busy seconds per row in, selectivity rows out per row in, for every kind of operator; for a join they
-hold at the rates in `found_at`, or at those that follow from the sources.
+Rule 1: for every kind of operator, cost is busy seconds per row in, and selectivity is rows out per row in. For a join
+they hold at the rates in `found_at`, by default at the rates that follow from the sources.
 Rule 2: nothing is filled in here; see `profile`.
 """
 
@@ -16,24 +16,26 @@ from drover.errors import LoadError
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """What an operator does with a row, as far as it is known."""
+    """Cost and selectivity of an operator, as far as they are known."""
 
     cost: float | None = None  # busy seconds per row in
     selectivity: Mapping[str, float] = field(default_factory=dict)  # rows out per row in, by output stream
-    varies: bool = False  # whether the selectivity is not to be relied on
-    found_at: Mapping[str, float] = field(default_factory=dict)  # rows per second of each input, where it matters
+    varies: bool = False  # whether the selectivity varies, so that it cannot be relied on
+    found_at: Mapping[str, float] = field(
+        default_factory=dict
+    )  # input rates in rows per second at which the numbers hold
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What somebody knows; refused if a number is negative or infinite."""
+    """Known rates, costs and selectivities; negative and infinite numbers are refused."""
 
     rates: Mapping[str, float] = field(default_factory=dict)  # rows per second, by source
     operators: Mapping[str, Behaviour] = field(default_factory=dict)
     series: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # rows per second in each period, by source
 
     def __post_init__(self) -> None:
-        """Refuse what no measurement gives."""
+        """Raise LoadError for a number that no measurement can give."""
         _refuse("the rate of", self.rates.items())
         _refuse("the cost of", self.costs.items())
         _refuse("the selectivity of", self.selectivities.items())

@@ -1,7 +1,7 @@
-"""The last h periods of a run, and what they say of its load.
+"""The last h periods of a run, and the statistics that follow from them.
 
-Rule 1: a window is never edited; `push` returns a new one. Rule 2: a period that is missing, and an operator that has
-no sample in one, is no load of zero: what is known of the other periods is used instead.
+Rule 1: a window is never edited; `push` returns a new one. Rule 2: a missing period or a missing sample does not mean a
+load of zero; the other periods are used instead.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from drover.load.sample import Sample, merged
 from drover.load.statistics import Behaviour, Statistics
 
 PERIODS: Final = 10  # h of [Xing05]
-FEWEST: Final = 3  # periods that can show that a selectivity varies
+FEWEST: Final = 3  # periods that are needed to show that a selectivity varies
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """One period: how long it was, what the sources delivered, and what each operator did."""
+    """One period: its length, the rows of each source, and the sample of each operator."""
 
     number: int
     seconds: float
@@ -32,7 +32,7 @@ class Period:
     kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)  # Any: see `columns`
 
     def __post_init__(self) -> None:
-        """Refuse a period without length; freeze the mappings."""
+        """Raise LoadError for a period without length; freeze the mappings."""
         if not self.seconds > 0:
             raise LoadError(
                 f"period {self.number} is {self.seconds} seconds long, but must be longer than 0. Leave it out."
@@ -49,17 +49,17 @@ class Window:
     periods: tuple[Period, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        """Refuse a window that holds nothing."""
+        """Raise LoadError for a window without periods."""
         if self.length < 1:
             raise LoadError(f"length is {self.length}, but a window has at least one period. Give 10.")
 
     def push(self, number: int, seconds: float, sources: Mapping[str, float], samples: Iterable[Sample]) -> Window:
-        """Return the window with one more period; one that comes again replaces what it said before.
+        """Return the window with one more period; a period with the same number replaces the old one.
 
-        Periods that are `length` or more before the newest drop out, however few there are between.
+        Periods drop out when their number is `length` or more below the newest, even if there are gaps.
         """
-        told = Period(number, seconds, sources, merged(samples))
-        known = {period.number: period for period in self.periods} | {number: told}
+        added = Period(number, seconds, sources, merged(samples))
+        known = {period.number: period for period in self.periods} | {number: added}
         newest = max(known)
         return Window(self.length, tuple(known[each] for each in sorted(known) if each > newest - self.length))
 
@@ -69,9 +69,9 @@ class Window:
 
 
 def measured(window: Window, *, varies_above: float | None = None) -> Statistics:
-    """Return what the window says: mean rates, and cost and selectivity of every operator that had rows.
+    """Return mean rates, and cost and selectivity of every operator that had rows.
 
-    An operator varies if its selectivity, from period to period, has a coefficient of variation above `varies_above`.
+    An operator varies if the coefficient of variation of its selectivity over the periods is above `varies_above`.
     """
     tallies: dict[str, _Tally] = {}
     for period in window.periods:
@@ -79,15 +79,15 @@ def measured(window: Window, *, varies_above: float | None = None) -> Statistics
             if (tally := tallies.get(name)) is None:
                 tally = tallies[name] = _Tally()
             tally.add(sample, period.seconds)
-    said = {name: tally.behaviour() for name, tally in tallies.items() if tally.rows}
+    found = {name: tally.behaviour() for name, tally in tallies.items() if tally.rows}
     if varies_above is not None:
-        said = {name: replace(each, varies=_varies(window, name, each, varies_above)) for name, each in said.items()}
+        found = {name: replace(each, varies=_varies(window, name, each, varies_above)) for name, each in found.items()}
     rates, series = source_rates(window)
-    return Statistics(rates, said, series)
+    return Statistics(rates, found, series)
 
 
 def source_rates(window: Window) -> tuple[dict[str, float], dict[str, tuple[float, ...]]]:
-    """Return the mean rate of every source, and its rate in each period in which it was seen; rows per second."""
+    """Return the mean rate of every source, and its rate in each period that has it; rows per second."""
     seconds: dict[str, float] = {}
     rows: dict[str, float] = {}
     for period in window.periods:
@@ -102,7 +102,7 @@ def source_rates(window: Window) -> tuple[dict[str, float], dict[str, tuple[floa
 
 @dataclass(slots=True)
 class _Tally:
-    """All samples of an operator, added up one by one: a step of the control loop adds thousands."""
+    """The sum of all samples of an operator; mutable, because a step of the control loop adds thousands."""
 
     rows: float = 0.0
     busy: float = 0.0
@@ -113,7 +113,8 @@ class _Tally:
     def add(self, sample: Sample, seconds: float) -> None:
         self.busy += sample.busy
         self.seconds += seconds
-        took, gave = self.took, self.gave
+        took = self.took
+        gave = self.gave
         rows = 0.0
         for stream, count in sample.rows_in.items():
             rows += count
@@ -123,19 +124,20 @@ class _Tally:
             gave[stream] = gave.get(stream, 0.0) + count
 
     def behaviour(self) -> Behaviour:
-        """Return cost and selectivities over all samples; some row must have come in."""
-        rows, seconds = self.rows, self.seconds
+        """Return cost and selectivities over all samples; there must have been a row."""
+        rows = self.rows
+        seconds = self.seconds
         found_at = {stream: count / seconds for stream, count in self.took.items()}
         return Behaviour(self.busy / rows, {name: count / rows for name, count in self.gave.items()}, False, found_at)
 
 
 def _rates(window: Window, source: str) -> Iterator[float]:
-    """Yield the rate of a source in each period in which it was seen."""
+    """Yield the rate of a source in each period that has it."""
     return (period.sources[source] / period.seconds for period in window.periods if source in period.sources)
 
 
 def _varies(window: Window, operator: str, behaviour: Behaviour, most: float) -> bool:
-    """Return whether a selectivity of an operator has a coefficient of variation above `most`, over the periods."""
+    """Return whether the coefficient of variation of a selectivity over the periods is above `most`."""
     samples = tuple(window.of(operator))
     for stream in behaviour.selectivity:
         counted = [(sum(sample.rows_in.values()), sample.rows_out.get(stream, 0.0)) for sample in samples]

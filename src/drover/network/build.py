@@ -1,14 +1,16 @@
-"""The fluent builder: a network written as Python, stream by stream.
+"""The fluent builder: a network written in Python, stream by stream.
 
-Rule 1: the builder only collects; every rule is checked once, by `build`.
-Rule 2: whatever can be said here can be said in a file, in the same words (see `files`).
+Rule 1: the builder only collects; `build` checks every rule at once.
+Rule 2: a network file can express the same networks, with the same names (see `files`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 
+from drover.network.drawing.summary import describe_source, summary
 from drover.network.durations import parse_duration
 from drover.network.functions import AnyFunction, Span, columns_of, declaration_of, path_of
 from drover.network.grid import SpreadLike, spread_from
@@ -31,6 +33,7 @@ from drover.network.operators import (
 )
 from drover.network.parts import Source
 from drover.network.types import DataType
+from drover.wording import count
 
 
 def _names(names: str | Sequence[str]) -> tuple[str, ...]:
@@ -43,7 +46,7 @@ def _named(columns: Mapping[str, str]) -> tuple[Named, ...]:
 
 @dataclass(slots=True)
 class Builder:
-    """A network in the making; start with `source`, end with `build`."""
+    """Builds a network: start with `source`, end with `build`."""
 
     name: str
     _sources: list[Source] = field(default_factory=list)
@@ -59,23 +62,38 @@ class Builder:
         return Stream(self, name)
 
     def table(self, name: str, columns: Mapping[str, str | DataType], *, key: str | Sequence[str]) -> str:
-        """Add a relational table; the name that comes back goes into `read_table` and `write_table`."""
+        """Add a relational table, and return its name for `read_table` and `write_table`."""
         self._tables.append(Table(name, columns_of(columns), _names(key)))
         return name
 
     def add(self, operator: Operator) -> Stream:
-        """Add an operator made by hand; returns its stream (of a switch: use `stream`)."""
+        """Add any operator and return its stream; for an operator with several outputs, call `stream`."""
         self._operators.append(operator)
         return Stream(self, operator.name)
 
     def stream(self, name: str) -> Stream:
-        """Return the stream of that name, whoever makes it."""
+        """Return the stream of that name."""
         return Stream(self, name)
 
     def output(self, stream: Stream) -> Stream:
-        """Give a stream out, to be sent to sinks."""
+        """Make a stream an output of the network, to be sent to sinks."""
         self._outputs.append(stream.name)
         return stream
+
+    def describe(self, stream: str) -> str:
+        """Return what makes a stream, on one line."""
+        for source in self._sources:
+            if source.name == stream:
+                return f"source {describe_source(source)}"
+        for operator in self._operators:
+            if stream == operator.name or stream in operator.outputs:
+                return f"{operator.kind} {summary(operator)}"
+        return "not made yet"
+
+    def __repr__(self) -> str:
+        return (
+            f"<Builder {self.name}: {count(len(self._sources), 'source')}, {count(len(self._operators), 'operator')}>"
+        )
 
     def build(self) -> Network:
         """Return the network; NetworkError lists every fault."""
@@ -86,7 +104,7 @@ class Builder:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream of a network in the making; every method adds an operator that reads it and returns what it makes."""
+    """A stream of a network under construction; each method adds an operator that reads it, and returns its output."""
 
     builder: Builder
     name: str
@@ -223,11 +241,18 @@ class Stream:
     def synthetic(
         self, name: str, *, cost: float, selectivity: float = 1.0, seed: int = 0, sticky: bool | None = None
     ) -> Stream:
-        """Burn `cost` seconds per tuple and pass `selectivity` tuples for each, for experiments."""
+        """Burn `cost` seconds per row and emit `selectivity` rows for each, for experiments."""
         return self.builder.add(
             Synthetic(name=name, input=self.name, cost=cost, selectivity=selectivity, seed=seed, sticky=sticky)
         )
 
     def output(self) -> Stream:
-        """Give this stream out, to be sent to sinks."""
+        """Make this stream an output of the network, to be sent to sinks."""
         return self.builder.output(self)
+
+    def __repr__(self) -> str:
+        return f"<Stream {self.name}: {self.builder.describe(self.name)}>"
+
+    def _repr_html_(self) -> str:
+        """Return name and maker of the stream, for a notebook."""
+        return f"<b>{escape(self.name)}</b>: <code>{escape(self.builder.describe(self.name))}</code>"

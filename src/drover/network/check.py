@@ -1,6 +1,6 @@
-"""The rules of a network: names, references, no cycles, types, nothing unread.
+"""The rules of a network: names, references, no cycles, types, no unread streams.
 
-Rule 1: every fault is reported, in the order of the network, and none is the mere echo of another.
+Rule 1: every fault is reported, in the order of the network. Faults that only follow from another are left out.
 """
 
 from __future__ import annotations
@@ -12,23 +12,22 @@ from itertools import islice, takewhile
 from typing import Final
 
 from drover.errors import Fault, nearest, nearest_name
-from drover.network.operators import Operator, Switch, TableRead, TableWrite, Union
+from drover.network.operators import Operator
 from drover.network.order import cycle_faults, topological
 from drover.network.parts import Parts, source_faults, table_faults
+from drover.network.rewrite import input_field, table_field
 from drover.network.schema import NAME, NAME_RULE, Schema, known, schema_faults
 
-# Where an operator names its input streams and its table, by field; the rest say `input`.
-STREAM_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {"join": ("left", "right")}
-# Behind as many faults nobody looks for more; without a bound, the hints in them would take hours on a hostile file.
+# Without a limit, computing the hints would take hours on a hostile file.
 MOST_FAULTS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Unclear:
-    """What somebody who read the parts could not make out, and about which nothing is claimed.
+class UnreadParts:
+    """What the reader of a file could not make out; nothing is claimed about it.
 
-    `makers` are sources and operators, `tables` are tables, whose columns are unknown; None: any name may be one.
-    `read` are streams read by somebody who is not among the parts; `reads` says that there may be more of these.
+    `makers` are sources and operators with unknown columns, `tables` are tables with unknown columns; None means that
+    any name may be one. `read` are streams that operators outside the parts read; `reads` says that there may be more.
     """
 
     makers: frozenset[str] | None = frozenset()
@@ -45,11 +44,11 @@ class Unclear:
         return self.tables is None or table in self.tables
 
 
-CLEAR: Final = Unclear()
+CLEAR: Final = UnreadParts()
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class ExaminedNetwork:
     """Streams with their schemas (None where a fault hides it), operators in topological order, and all faults."""
 
     streams: Mapping[str, Schema | None]
@@ -57,8 +56,8 @@ class Examined:
     faults: tuple[Fault, ...]
 
 
-def examine(parts: Parts, unclear: Unclear = CLEAR) -> Examined:
-    """Check every rule and work out every schema, as far as the parts are clear."""
+def examine(parts: Parts, unclear: UnreadParts = CLEAR) -> ExaminedNetwork:
+    """Check every rule and derive every schema, as far as the parts are clear."""
     faults = [*_name_faults(parts), *_own_faults(parts)]
     producers = _producers(parts)
     faults += islice(_reference_faults(parts, producers, unclear), MOST_FAULTS)
@@ -69,14 +68,7 @@ def examine(parts: Parts, unclear: Unclear = CLEAR) -> Examined:
     faults += _writing_faults(parts, streams)
     if not unclear.reads:
         faults += _reading_faults(parts, producers, unclear)
-    return Examined(streams, order, tuple(dict.fromkeys(faults)))
-
-
-def input_field(operator: Operator, index: int) -> tuple[str | int, ...]:
-    """Return the path, within the operator, of the field that names input `index`."""
-    if isinstance(operator, Union):
-        return ("inputs", index)
-    return (STREAM_FIELDS.get(operator.kind, ("input",))[index],)
+    return ExaminedNetwork(streams, order, tuple(dict.fromkeys(faults)))
 
 
 def _name_faults(parts: Parts) -> Iterator[Fault]:
@@ -107,7 +99,7 @@ def _own_faults(parts: Parts) -> Iterator[Fault]:
 
 
 def _producers(parts: Parts) -> dict[str, Operator | None]:
-    """Return who makes each stream (None: a source). The first wins where a name is taken twice."""
+    """Return the operator that makes each stream (None for a source). If a name is used twice, the first counts."""
     producers: dict[str, Operator | None] = {source.name: None for source in parts.sources}
     for operator in parts.operators:
         for stream in operator.outputs:
@@ -115,7 +107,7 @@ def _producers(parts: Parts) -> dict[str, Operator | None]:
     return producers
 
 
-def _reference_faults(parts: Parts, producers: Mapping[str, Operator | None], unclear: Unclear) -> Iterator[Fault]:
+def _reference_faults(parts: Parts, producers: Mapping[str, Operator | None], unclear: UnreadParts) -> Iterator[Fault]:
     tables = dict.fromkeys(sorted(table.name for table in parts.tables))
     streams = sorted(producers)
     for operator in parts.operators:
@@ -123,8 +115,8 @@ def _reference_faults(parts: Parts, producers: Mapping[str, Operator | None], un
             if stream not in producers and not unclear.makes(stream):
                 yield _unknown(("operators", operator.name, *input_field(operator, index)), stream, "stream", streams)
         if operator.table is not None and operator.table not in tables and not unclear.keeps(operator.table):
-            field = "from" if isinstance(operator, TableRead) else "into"
-            yield _unknown(("operators", operator.name, field), operator.table, "table", list(tables))
+            path = ("operators", operator.name, table_field(operator))
+            yield _unknown(path, operator.table, "table", list(tables))
     seen: set[str] = set()
     for index, stream in enumerate(parts.outputs):
         if stream not in producers and not unclear.makes(stream):
@@ -144,9 +136,9 @@ def _unknown(path: tuple[str | int, ...], name: str, what: str, names: list[str]
 
 
 def _derive_all(
-    parts: Parts, order: tuple[Operator, ...], unclear: Unclear, faults: list[Fault]
+    parts: Parts, order: tuple[Operator, ...], unclear: UnreadParts, faults: list[Fault]
 ) -> dict[str, Schema | None]:
-    """Return the schema of every stream, adding faults; what hangs on a faulty stream is not checked further."""
+    """Return the schema of every stream, adding faults; operators that read a faulty stream are not checked further."""
     tables = {
         table.name: table for table in parts.tables if not any(table_faults(table)) and not unclear.keeps(table.name)
     }
@@ -162,46 +154,50 @@ def _derive_all(
             derived = operator.derive(inputs, tables)
             faults += (fault.under("operators", operator.name) for fault in derived.faults)
             schemas = derived.schemas
-            if any(operator.own_faults()):  # a column named twice, say: what it breaks further down is an echo
+            if any(operator.own_faults()):  # for example a column named twice: faults further down would only repeat it
                 schemas = tuple(None if schema and any(schema_faults(schema)) else schema for schema in schemas)
         for stream, schema in zip(operator.outputs, schemas, strict=True):
             streams.setdefault(stream, None if unclear.makes(operator.name) else schema)
     return streams
 
 
-def _reading_faults(parts: Parts, producers: Mapping[str, Operator | None], unclear: Unclear) -> Iterator[Fault]:
-    """Yield a fault for every stream that nobody reads, and for a network that gives out nothing."""
+def _reading_faults(parts: Parts, producers: Mapping[str, Operator | None], unclear: UnreadParts) -> Iterator[Fault]:
+    """Yield a fault for every stream without a reader, and for a network without any output."""
     read = {stream for operator in parts.operators for stream in operator.inputs} | set(parts.outputs) | unclear.read
-    # A misspelt name is one fault, not also one of the stream that was meant; a switch named for its cases means all.
+    # A misspelt name is one fault: the stream that was meant counts as read. Naming a switch counts for all its cases.
     strays = sorted(name for name in read if name not in producers)[:MOST_FAULTS]
     read |= {nearest_name(name, producers) for name in strays}
     read |= {stream for stream in producers if stream.partition(".")[0] in strays}
-    # Where nothing leaves the network, that is the fault, and not each stream that might have left it.
+    # If the network has no output at all, that is the one fault, not each stream that might have been an output.
     closed = not parts.outputs and not unclear.read and all(operator.outputs for operator in parts.operators)
     for stream, producer in producers.items():
         if stream in read or (closed and (producer is not None or not parts.operators)):
             continue
-        path: tuple[str | int, ...] = ("sources", stream) if producer is None else ("operators", producer.name)
-        if isinstance(producer, Switch):
-            branch = stream.partition(".")[2]
-            path = (*path, "rest") if branch == producer.rest else (*path, "cases", branch)
-        yield Fault(path, repr(stream), "every stream is read and this one is not", "Add it to outputs, or remove it.")
+        path: tuple[str, ...] = ("sources", stream)
+        if producer is not None:
+            path = ("operators", producer.name, *producer.output_field(stream))
+        yield Fault(
+            path,
+            repr(stream),
+            "every stream must be read by an operator or be an output",
+            "Add it to outputs, or remove it.",
+        )
     if closed and producers:
-        yield Fault(("outputs",), "empty", "a network gives out a stream or writes a table", "List a stream.")
+        yield Fault(("outputs",), "empty", "a network must have an output or write a table", "List a stream.")
 
 
 def _writing_faults(parts: Parts, streams: Mapping[str, Schema | None]) -> Iterator[Fault]:
     """Yield a fault where two streams written into one table carry their event time in different columns."""
     times: dict[str, str] = {}
     for operator in parts.operators:
-        if not isinstance(operator, TableWrite) or (schema := streams.get(operator.input)) is None:
+        table = operator.table
+        if table is None or not operator.writes_table:
             continue
-        if schema.time is not None and times.setdefault(operator.into, schema.time) != schema.time:
-            first = times[operator.into]
+        schema = streams.get(operator.inputs[0])
+        if schema is None or schema.time is None:
+            continue
+        first = times.setdefault(table, schema.time)
+        if first != schema.time:
+            path = ("operators", operator.name, table_field(operator))
             rule = f"streams written into one table keep their event time in one column, and another uses {first!r}"
-            yield Fault(
-                ("operators", operator.name, "into"),
-                repr(operator.into),
-                rule,
-                f"Rename {schema.time!r} in a map before.",
-            )
+            yield Fault(path, repr(table), rule, f"Rename {schema.time!r} in a map before.")

@@ -1,4 +1,4 @@
-"""Lengths of time as people write them: `10 s`, `5 minutes`, `1 h 30 min`.
+"""Lengths of time in text: `10 s`, `5 minutes`, `1 h 30 min`.
 
 Rule 1: inside drover a length of time is a whole number of microseconds, as in Spark and Arrow.
 Rule 2: months and years have no fixed length and are refused.
@@ -31,7 +31,7 @@ SYNONYMS: Final = {
     "us": ("us", "microsecond", "microseconds"),
 }
 UNIT_OF_WORD: Final = {word: UNITS[unit] for unit, words in SYNONYMS.items() for word in words}
-LONGEST: Final[Micros] = 36_525 * UNITS["d"]  # a hundred years: longer windows are a slip of the pen
+LONGEST: Final[Micros] = 36_525 * UNITS["d"]  # a hundred years: a longer window must be a typing error
 PART: Final = re.compile(r"(\d{1,18})\s*([a-z]+)\s*")
 WAY_OUT: Final = "Write a whole number and a unit (d, h, min, s, ms, us), for example 10 s or 1 h 30 min."
 
@@ -52,7 +52,8 @@ def _parse_text(text: str) -> Micros:
     rest = text.strip().lower()
     if rest == "0":
         return 0
-    micros, position = 0, 0
+    micros = 0
+    position = 0
     while match := PART.match(rest, position):
         if match[2] not in UNIT_OF_WORD:
             raise ExpressionError(text, f"{match[2]!r} is not a unit of time", WAY_OUT)

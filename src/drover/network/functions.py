@@ -1,7 +1,7 @@
-"""The user's own functions: how they are marked, named in a file and found again.
+"""User-defined functions: how they are marked, named in a file and imported.
 
-Rule 1: reading or checking a network imports nothing; only `resolve`, called when a network runs, does.
-Rule 2: only a marked function is ever called, so a file cannot name just any function of an installed package.
+Rule 1: reading or checking a network imports nothing. Only `resolve` does, when a network runs. Rule 2: only marked
+functions are called, so a file cannot call an arbitrary function of an installed package.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Span: TypeAlias = str | timedelta  # a length of time as people write it
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What a marked function says of itself; the fields are those of `UserDefined`."""
+    """The declaration of a marked function; the fields are those of `UserDefined`."""
 
     columns: tuple[Column, ...]
     time: str | None
@@ -47,7 +47,7 @@ def function(
     cost: str = "medium",
     frame: str = "polars",
 ) -> Callable[[F], F]:
-    """Mark a function for use as an operator; arguments as the fields of `UserDefined`."""
+    """Mark a function for use as an operator; the arguments are fields of `UserDefined`."""
     declaration = Declaration(columns_of(columns), time, keeps_state, cost, frame)
 
     def mark(marked: F) -> F:
@@ -58,7 +58,7 @@ def function(
 
 
 def declaration_of(marked: AnyFunction) -> Declaration:
-    """Return what `marked` declares, or say how to mark it."""
+    """Return the declaration of a function; DroverError says how to mark one."""
     declaration = getattr(marked, MARK, None)
     if not isinstance(declaration, Declaration):
         name = getattr(marked, "__name__", repr(marked))
@@ -70,7 +70,8 @@ def declaration_of(marked: AnyFunction) -> Declaration:
 
 def path_of(marked: AnyFunction) -> str:
     """Return `module:name`, by which another process finds the function."""
-    name, module = marked.__qualname__, marked.__module__
+    name = marked.__qualname__
+    module = marked.__module__
     if "<" in name or "." in name or module == "__main__":
         raise DroverError(
             f"function {name} of module {module} cannot be found by name in another process. "
@@ -80,7 +81,7 @@ def path_of(marked: AnyFunction) -> str:
 
 
 def resolve(path: str) -> AnyFunction:
-    """Import and return the marked function that `path`, `module:name`, leads to."""
+    """Import and return the marked function at `path`, `module:name`."""
     module, _, name = path.partition(":")
     try:
         found = getattr(importlib.import_module(module), name, None)

@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 from drover.errors import DroverError, ExpressionError
 
-MOST_CELLS: Final = 1_000  # of a grid; more instances than this are a slip of the pen
+MOST_CELLS: Final = 1_000  # of a grid; more instances must be a typing error
 
 
 class Grid(NamedTuple):
@@ -37,7 +37,7 @@ class Epoch(NamedTuple):
     grid: Grid
 
 
-# What is asked for: a grid, so many instances in whatever grid, or as many as measurements call for.
+# A grid, a number of instances in any grid, or as many instances as the measured load needs.
 Spread: TypeAlias = Grid | int | Literal["auto"]
 
 SpreadLike: TypeAlias = Spread | tuple[int, int] | str  # the same as people write it
@@ -48,7 +48,7 @@ WHOLE: Final = Grid(1, 1)  # a join that is not spread
 
 
 def check_grid(grid: Grid) -> Grid:
-    """Return a grid that can be: at least one row and column, and not absurdly many cells."""
+    """Return a valid grid: at least one row and one column, and at most MOST_CELLS cells."""
     if grid.rows < 1 or grid.columns < 1 or grid.cells > MOST_CELLS:
         raise DroverError(
             f"the grid is {grid}, but rows and columns are 1 or more and cells at most {MOST_CELLS}. "
@@ -58,7 +58,7 @@ def check_grid(grid: Grid) -> Grid:
 
 
 def fits(spread: object) -> bool:
-    """Return whether a join can be spread like that, whatever it is."""
+    """Return whether a value is a valid spread of a join."""
     sides = spread if isinstance(spread, tuple) else (spread, 1)
     numbers = [
         side for side in sides if isinstance(side, int) and not isinstance(side, bool) and 1 <= side <= MOST_CELLS
@@ -67,7 +67,7 @@ def fits(spread: object) -> bool:
 
 
 def spread_from(given: SpreadLike) -> Spread:
-    """Return what somebody writes in Python, as text or as two numbers; what cannot be stays as it is, to be refused.
+    """Return the spread that text or two numbers mean; an invalid value is returned unchanged, for the check.
 
     >>> spread_from((2, 3)) == spread_from("2 x 3") == Grid(2, 3)
     True
@@ -79,7 +79,7 @@ def spread_from(given: SpreadLike) -> Spread:
 
 
 def parse_spread(text: str) -> Spread:
-    """Return what `auto`, `4` or `2 x 3` says.
+    """Return the spread in a text such as `auto`, `4` or `2 x 3`.
 
     >>> parse_spread("2 x 3")
     Grid(rows=2, columns=3)

@@ -1,13 +1,15 @@
-"""The query network: sources, operators and outputs, checked when it is made and frozen from then on.
+"""The query network: sources, operators and outputs, checked on construction and frozen.
 
-Rule 1: a Network that exists is sound; whoever holds one never checks it again.
-Rule 2: a network is equal to another if it says the same in the same order.
+Rule 1: a Network that exists is valid, so no other code checks it. Rule 2: two networks are equal if they have equal
+parts in the same order.
 """
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from html import escape
 from types import MappingProxyType
 
 from drover.errors import NetworkError
@@ -15,6 +17,7 @@ from drover.network.check import examine
 from drover.network.operators import Operator, Table
 from drover.network.parts import Parts, Source
 from drover.network.schema import Schema
+from drover.wording import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class Network:
     readers: Mapping[str, tuple[Operator, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse an unsound network with all its faults at once."""
+        """Raise NetworkError with all faults of an invalid network."""
         examined = examine(Parts(self.name, self.sources, self.operators, self.outputs, self.tables))
         if examined.faults:
             raise NetworkError(examined.faults)
@@ -50,8 +53,24 @@ class Network:
         object.__setattr__(self, "readers", MappingProxyType({name: tuple(found) for name, found in readers.items()}))
 
     def __reduce__(self) -> tuple[type[Network], tuple[object, ...]]:
-        """Pickle what was said; what follows from it is worked out again."""
+        """Pickle the parts; derived fields are computed again."""
         return (Network, (self.name, self.sources, self.operators, self.outputs, self.tables))
+
+    def __repr__(self) -> str:
+        sizes = (
+            count(len(self.sources), "source"),
+            count(len(self.operators), "operator"),
+            count(len(self.outputs), "output"),
+        )
+        return f"<Network {self.name}: {', '.join(sizes)}>"
+
+    def _repr_html_(self) -> str:
+        """Return the drawing, for a notebook."""
+        from drover.network.drawing import svg  # noqa: PLC0415 - drawings are made of networks
+
+        # As an image, because the styles of an inline SVG would apply to the whole page.
+        image = b64encode(svg(self).encode()).decode()
+        return f'<img alt="{escape(repr(self))}" src="data:image/svg+xml;base64,{image}" style="max-width: 100%">'
 
     def operator(self, name: str) -> Operator:
         """Return the operator of that name; KeyError if there is none."""
@@ -69,7 +88,7 @@ class Network:
         return roots
 
     def units(self) -> tuple[tuple[Operator, ...], ...]:
-        """Return the operators in the groups that can only be placed together: those that share a table."""
+        """Return the operators in units: those that share a table can only be placed together."""
         groups: dict[tuple[str, str], tuple[Operator, ...]] = {}
         for operator in self.operators:
             key = ("operator", operator.name) if operator.table is None else ("table", operator.table)
@@ -78,12 +97,12 @@ class Network:
 
 
 def late_streams(network: Network) -> frozenset[str]:
-    """Return the streams with rows that may come after their watermark: sources, and what is made of them row by row.
+    """Return the streams whose rows may come after their watermark: sources, and what is computed from them row by row.
 
-    Results of windows and joins are never late: each is above the watermark of the batch before, by construction.
+    Results of windows and joins are never late: each is above the watermark of the previous batch.
     """
     late = {source.name for source in network.sources}
     for operator in network.order:
-        if not operator.holds_state and any(stream in late for stream in operator.inputs):
+        if operator.passes_late_rows and any(stream in late for stream in operator.inputs):
             late.update(operator.outputs)
     return frozenset(late)

@@ -1,7 +1,7 @@
-"""The order of operators along the streams, and the cycles that forbid one.
+"""Topological order of operators, and the cycles that prevent one.
 
-Rule 1: operators are told apart by their place in the list, never by name: names may still be faulty here.
-Rule 2: nothing recurses, so that a chain may be as long as it likes.
+Rule 1: operators are identified by their position in the list, because names may still be faulty here. Rule 2: nothing
+recurses, so that a chain may have any length.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from typing import Final, TypeAlias
 from drover.errors import Fault
 from drover.network.operators import Operator
 
-SHOWN: Final = 20  # operators of a cycle that its fault names
+SHOWN: Final = 20  # most operators of a cycle that a fault names
 
 Links: TypeAlias = Sequence[Sequence[int]]  # for each operator, by index, the indices of others
 
 
 def topological(operators: Sequence[Operator], producers: Mapping[str, Operator | None]) -> tuple[Operator, ...]:
-    """Return operators so that each comes after those it reads from; those on or behind a cycle are left out.
+    """Return operators so that each comes after those it reads from; operators on or after a cycle are left out.
 
-    Of those that are free, the one declared first comes first: operators declared in such an order keep it.
+    Among operators that are ready, the one declared first comes first, so a list that is already ordered keeps its
+    order.
     """
     before = _links(operators, producers)
     followers = _followers(before)
@@ -39,14 +40,14 @@ def topological(operators: Sequence[Operator], producers: Mapping[str, Operator 
 
 
 def cycle_faults(operators: Sequence[Operator], producers: Mapping[str, Operator | None]) -> Iterator[Fault]:
-    """Yield one fault per knot of cycles (operators that all lie behind each other); a tail behind it is no fault."""
+    """Yield one fault per strongly connected group of operators; operators that only come after it are not at fault."""
     before = _links(operators, producers)
     for first in sorted(min(knot) for knot in _knots(before)):
         cycle = _cycle_through(first, before)
         names = [operators[index].name for index in (*cycle, cycle[0])]
         if len(cycle) > SHOWN:
             names[SHOWN // 2 : -SHOWN // 2] = [f"... ({len(cycle)} operators)"]
-        rule = f"a network has no cycles and here is {' -> '.join(names)}"
+        rule = f"a network has no cycles, and this is one: {' -> '.join(names)}"
         yield Fault(("operators", names[0]), "part of a cycle", rule, "Cut it at one of these operators.")
 
 
@@ -73,7 +74,8 @@ def _knots(before: Links) -> Iterator[list[int]]:
     for root in reversed(_finishing(before)):
         if root in found:
             continue
-        knot, stack = list[int](), [root]
+        knot = list[int]()
+        stack = [root]
         found.add(root)
         while stack:
             here = stack.pop()
@@ -86,11 +88,11 @@ def _knots(before: Links) -> Iterator[list[int]]:
 
 
 def _finishing(links: Links) -> list[int]:
-    """Return all operators in the order in which a depth-first walk along `links` is done with them."""
+    """Return all operators in the order in which a depth-first search along `links` finishes them."""
     seen: set[int] = set()
     order: list[int] = []
     for root in range(len(links)):
-        stack = [root]  # ~i says: done with i once this comes up
+        stack = [root]  # ~i marks the end of operator i
         while stack:
             here = stack.pop()
             if here < 0:
@@ -113,7 +115,8 @@ def _cycle_through(start: int, before: Links) -> list[int]:
             if other not in reader:
                 reader[other] = here
                 queue.append(other)
-    cycle, step = [start], here
+    cycle = [start]
+    step = here
     while step != start:
         cycle.append(step)
         step = reader[step]

@@ -1,4 +1,4 @@
-"""What a network is made of, before anyone has checked it."""
+"""The parts of a network, before they are checked."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Parts:
 
 
 def source_faults(source: Source) -> Iterator[Fault]:
-    """Yield what is wrong with a source by itself."""
+    """Yield the faults of a source on its own."""
     yield from schema_faults(source.schema)
     if source.lateness < 0:
         way_out = "Write for example 10 s."
@@ -50,10 +50,10 @@ def source_faults(source: Source) -> Iterator[Fault]:
 
 
 def table_faults(table: Table) -> Iterator[Fault]:
-    """Yield what is wrong with a table by itself."""
+    """Yield the faults of a table on its own."""
     yield from schema_faults(table.schema)
     if not table.key:
-        yield Fault(("key",), "empty", "a table's rows are told apart by a key", "Name its key columns.")
+        yield Fault(("key",), "empty", "a table needs a key that identifies its rows", "Name its key columns.")
     for index, name in enumerate(table.key):
         if name not in table.schema.types:
             rule = "there is no such column"

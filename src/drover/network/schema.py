@@ -17,7 +17,7 @@ from drover.network.types import TIMESTAMP, DataType
 # Safe in SQL, in file names and in Spark's configuration keys. Operators may use a dash, columns may not.
 COLUMN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,127}")
-MOST_COLUMNS: Final = 5_000  # of a stream or table; Spark's planner takes minutes over more
+MOST_COLUMNS: Final = 5_000  # of a stream or table; with more, Spark's planner takes minutes
 COLUMN_RULE: Final = "a column name has letters, digits and _, up to 128 of them, and does not start with a digit"
 NAME_RULE: Final = "a name has letters, digits, _ and -, up to 128 of them, and starts with a letter or _"
 
@@ -58,7 +58,7 @@ def schema_faults(schema: Schema) -> Iterator[Fault]:
         yield Fault(("columns",), "empty", "there must be at least one column", "List columns with their types.")
     if len(schema.columns) > MOST_COLUMNS:
         rule = f"there are at most {MOST_COLUMNS} columns"
-        yield Fault(("columns",), f"{len(schema.columns)} columns", rule, "Leave out those that nobody reads.")
+        yield Fault(("columns",), f"{len(schema.columns)} columns", rule, "Leave out columns that no operator reads.")
         return
     seen: dict[str, str] = {}
     counts = Counter(schema.names)
@@ -67,12 +67,12 @@ def schema_faults(schema: Schema) -> Iterator[Fault]:
             yield Fault(("columns", column.name), repr(column.name), COLUMN_RULE, "Rename the column.")
         if not column.type.is_known:
             rule = "there is no such column type"
-            yield Fault(("columns", column.name), str(column.type), rule, "Take one that parse_type returns.")
+            yield Fault(("columns", column.name), str(column.type), rule, "Use a type that parse_type returns.")
         if (other := seen.setdefault(column.name.lower(), column.name)) != column.name or (counts[column.name] > 1):
             yield Fault(
                 ("columns", column.name),
                 repr(column.name),
-                f"Spark cannot tell it from column {other!r}",
+                f"for Spark it is the same as column {other!r}",
                 "Rename one of the two; upper and lower case do not count.",
             )
     if schema.time is not None and schema.types.get(schema.time) != TIMESTAMP:

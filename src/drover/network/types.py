@@ -31,7 +31,7 @@ class DataType:
 
     @property
     def is_known(self) -> bool:
-        """Whether there is such a type; one made by hand may not exist."""
+        """Whether the type exists; one that is constructed directly may not."""
         if self.name == "decimal":
             return 1 <= self.precision <= MAX_PRECISION and 0 <= self.scale <= self.precision
         return SIMPLE.get(self.name) == self
@@ -139,7 +139,7 @@ def parse_type(text: str) -> DataType:
         if not found.is_known:
             raise ExpressionError(
                 text,
-                f"a decimal has 1 to {MAX_PRECISION} digits and no more of them after the point than in all",
+                f"a decimal has 1 to {MAX_PRECISION} digits and no more of them after the point than in total",
                 "Write for example decimal(10,2).",
             )
         return found

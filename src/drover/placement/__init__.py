@@ -1,1 +1,1 @@
-"""Which node runs which unit."""
+"""Placement: which node runs which unit."""

@@ -1,6 +1,6 @@
-"""Policies made of others: sticky units by one, floating units by another; large clusters domain by domain.
+"""Policies made of other policies: one for sticky units and one for floating units; large clusters domain by domain.
 
-Rule 1: nothing is decided here but who decides on what.
+Rule 1: this module only decides which policy places which units.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from numpy.random import Generator
 
 from drover.load.arrays import Ints
 from drover.placement.correlation.place import place_correlated
-from drover.placement.problem import NOWHERE, Flags, Problem
+from drover.placement.problem import NOWHERE, Flags, PlacementProblem
 from drover.placement.resilient.place import place_resilient
 from drover.placement.rules import keep_links, repair
 
 DOMAIN: Final = 50  # nodes; COR-GLB takes 10 ms for so many, and 0.2 s for four times as many
 
 
-def restrict(problem: Problem, keep: Flags, nodes: Ints | None = None) -> Problem:
+def restrict(problem: PlacementProblem, keep: Flags, nodes: Ints | None = None) -> PlacementProblem:
     """Return the problem of some units, (m,), on all nodes or on `nodes`; links that lose an end are dropped.
 
-    A unit that may be on none of the nodes may be on all of them: whoever asks repairs the whole plan.
+    A unit that may be on none of these nodes may be on all of them: the caller repairs the complete plan.
     """
     index = np.flatnonzero(keep)
     new = np.full(problem.m, NOWHERE)
@@ -31,6 +31,7 @@ def restrict(problem: Problem, keep: Flags, nodes: Ints | None = None) -> Proble
     inside = keep[problem.links.source] & keep[problem.links.target]
     nodes = np.arange(problem.n) if nodes is None else nodes
     allowed = problem.reachable()[np.ix_(index, nodes)]
+    # One more entry than nodes: index -1, a unit that is nowhere, must stay -1.
     renumbered = np.full(problem.n + 1, NOWHERE)
     renumbered[nodes] = np.arange(len(nodes))
     return replace(
@@ -51,8 +52,8 @@ def restrict(problem: Problem, keep: Flags, nodes: Ints | None = None) -> Proble
     )
 
 
-def place_combined(problem: Problem, rng: Generator) -> Ints:
-    """Place sticky units by ROD, as if they were all, then floating ones by COR-GLB: section 8.3 [Xing06]."""
+def place_combined(problem: PlacementProblem, rng: Generator) -> Ints:
+    """Place sticky units by ROD as if they were alone, then floating units by COR-GLB: section 8.3 [Xing06]."""
     places = np.full(problem.m, NOWHERE)
     if problem.sticky.any():
         stuck = restrict(problem, problem.sticky)
@@ -62,11 +63,12 @@ def place_combined(problem: Problem, rng: Generator) -> Ints:
     return place_correlated(problem, rng, placed=places)
 
 
-def place_in_domains(problem: Problem, rng: Generator, size: int = DOMAIN) -> Ints:
-    """Place by COR-GLB in two steps: units to domains of `size` nodes at most, then to the nodes of each."""
+def place_in_domains(problem: PlacementProblem, rng: Generator, size: int = DOMAIN) -> Ints:
+    """Place by COR-GLB in two steps: units to domains of at most `size` nodes, then to the nodes of each domain."""
     count = -(-problem.n // size)
     if count == 1:
         return place_correlated(problem, rng)
+    # Taking every count-th node in order of capacity gives all domains about the same mix of large and small nodes.
     by_capacity = np.lexsort((np.arange(problem.n), -problem.capacity))
     domains = [np.sort(by_capacity[e::count]) for e in range(count)]
     reachable = problem.reachable()
@@ -78,6 +80,7 @@ def place_in_domains(problem: Problem, rng: Generator, size: int = DOMAIN) -> In
         allowed=np.stack([reachable[:, nodes].any(axis=1) for nodes in domains], axis=1),
         current=np.full(problem.m, NOWHERE),
     )
+    # Units that must stay apart may share a domain, so only the second step sees these rules.
     chosen = repair(coarse, place_correlated(coarse, rng))
     places = np.full(problem.m, NOWHERE)
     for e, nodes in enumerate(domains):

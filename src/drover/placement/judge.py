@@ -1,7 +1,7 @@
-"""The judge: accepts a change of plan, or says in words why not.
+"""The judge: it accepts a change of the plan, or rejects it with a reason.
 
-Rule 1: policies propose, one judge decides; what it refuses, it refuses with a reason a person can read.
-Rule 2: nothing gets worse unseen: every goal has a verdict before and after, also when the change is accepted.
+Rule 1: policies propose, and one judge decides. Every rejection has a reason that a person can read.
+Rule 2: every goal has a verdict before and after a change, also for accepted ones, so that nothing gets worse unseen.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import Final
 
 from drover.load.arrays import Ints
 from drover.placement.faults import faults
-from drover.placement.problem import NOWHERE, Problem
-from drover.placement.score import Score, score
+from drover.placement.problem import NOWHERE, PlacementProblem
+from drover.placement.score import PlanScore, score
 
-NOISE: Final = 1e-3  # relative; a smaller difference is no change: estimates of the feasible set vary by this much
+NOISE: Final = 1e-3  # relative; a smaller difference counts as none: estimates of the feasible set vary by this much
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A measure that is to be small, or large; with a limit, what is beyond it counts as missed."""
+    """A measure that should be small, or large; with a limit, values beyond it count as missed."""
 
-    measure: str  # a field of Score
+    measure: str  # a field of PlanScore
     words: str
-    less: bool  # whether less is better
+    less: bool  # whether smaller is better
     limit: float | None = None
-    hard: bool = False  # whether a change that makes a missed goal worse is refused, whatever else it brings
+    hard: bool = False  # whether a change may never make a missed goal worse
 
     def met(self, value: float) -> bool:
-        """Return whether a value is within the limit; the unknown is."""
+        """Return whether a value is within the limit; an unknown value (NaN) is."""
         if self.limit is None or math.isnan(value):
             return True
         return value <= self.limit * (1 + NOISE) if self.less else value >= self.limit * (1 - NOISE)
@@ -52,7 +52,7 @@ GOALS: Final[Mapping[str, Goal]] = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a change does to one goal."""
+    """The effect of a change on one goal."""
 
     goal: Goal
     before: float
@@ -60,16 +60,17 @@ class Verdict:
 
     @property
     def change(self) -> str:
-        """Return better, worse, same or unknown."""
+        """Return "better", "worse", "same" or "unknown"."""
         if math.isnan(self.before) or math.isnan(self.after):
             return "unknown"
+        # Equality is tested by itself, because the difference of two infinities is NaN.
         if self.before == self.after or abs(self.after - self.before) <= NOISE * max(abs(self.before), abs(self.after)):
             return "same"
         return "better" if (self.after < self.before) == self.goal.less else "worse"
 
     @property
     def broken(self) -> bool:
-        """Return whether the change takes the goal out of its limit, or a hard one further out."""
+        """Return whether the change moves the goal beyond its limit, or a hard goal even further beyond it."""
         if self.goal.met(self.after):
             return False
         return self.goal.met(self.before) or (self.goal.hard and self.change == "worse")
@@ -81,7 +82,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A change that may be made; `verdicts` names what it costs, too."""
+    """An accepted change; `verdicts` also names what it costs."""
 
     verdicts: tuple[Verdict, ...]
 
@@ -93,22 +94,26 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A change that may not be made."""
+    """A rejected change."""
 
     reason: str
     verdicts: tuple[Verdict, ...] = ()
 
 
 def judge(
-    problem: Problem, before: Ints, after: Ints, aims: Sequence[str] = tuple(GOALS), most_bytes: float = math.inf
+    problem: PlacementProblem,
+    before: Ints,
+    after: Ints,
+    aims: Sequence[str] = tuple(GOALS),
+    most_bytes: float = math.inf,
 ) -> Accepted | Rejected:
-    """Decide on a change from one plan, (m,), to another, made for the sake of `aims`, names of goals.
+    """Decide on a change from one plan, (m,), to another, proposed for the sake of `aims`, which are names of goals.
 
-    It must be sound, break no limit, move at most `most_bytes` of state and make at least one aim better.
+    An accepted change is valid, breaks no limit, moves at most `most_bytes` of state and improves at least one aim.
     """
     for fault in faults(problem, after):
         return Rejected(str(fault))
-    if (before == NOWHERE).any():  # units are new: there is nothing to compare with
+    if (before == NOWHERE).any():  # some units are new, so there is no earlier score to compare with
         return Accepted(compare(score(problem, after), score(problem, after)))
     verdicts = compare(score(problem, before), score(problem, after))
     for verdict in verdicts:
@@ -116,14 +121,14 @@ def judge(
             return Rejected(f"it would break a limit: {verdict}", verdicts)
     moved = float(problem.state[before != after].sum())
     if moved > most_bytes:
-        return Rejected(f"it moves {moved:.0f} bytes of state, but at most {most_bytes:.0f} may move", verdicts)
+        return Rejected(f"it moves {moved:.0f} bytes of state, but the limit is {most_bytes:.0f}", verdicts)
     if not any(verdict.change == "better" for verdict in verdicts if verdict.goal.measure in aims):
-        wanted = "at all" if set(aims) == set(GOALS) else f"of {', '.join(GOALS[aim].words for aim in aims)}"
+        wanted = "at all" if set(aims) == set(GOALS) else f"in {', '.join(GOALS[aim].words for aim in aims)}"
         same = bool((before == after).all())
-        return Rejected("it changes nothing" if same else f"it makes nothing better {wanted}", verdicts)
+        return Rejected("it changes nothing" if same else f"it improves nothing {wanted}", verdicts)
     return Accepted(verdicts)
 
 
-def compare(before: Score, after: Score) -> tuple[Verdict, ...]:
+def compare(before: PlanScore, after: PlanScore) -> tuple[Verdict, ...]:
     """Return the verdict on every goal."""
     return tuple(Verdict(goal, getattr(before, name), getattr(after, name)) for name, goal in GOALS.items())

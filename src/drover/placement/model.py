@@ -1,6 +1,6 @@
-"""From a network and what is known of its load to a placement problem.
+"""Builds a placement problem from a network and its known load.
 
-Rule 1: this is the one place where placement looks at operators; everywhere else there are units and arrays.
+Rule 1: this is the only module of placement that sees operators; all others see units and arrays.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from drover.load.profile import Profile
 from drover.load.series import LoadSeries, given_series
 from drover.network.model import Network
 from drover.placement.plan import Plan, unit_of
-from drover.placement.problem import NOWHERE, Problem
+from drover.placement.problem import NOWHERE, PlacementProblem
 
 
 def unit_names(network: Network) -> dict[str, str]:
@@ -33,17 +33,19 @@ def problem_of(
     current: Plan | None = None,
     pins: Mapping[str, int] | None = None,
     state: Mapping[str, float] | None = None,
-) -> Problem:
-    """Return the problem of placing a network's units on nodes with that capacity, (n,).
+) -> PlacementProblem:
+    """Return the problem of placing a network's units on nodes with this capacity, (n,).
 
-    `series` is loads by unit, as measured, or rates by source; without it, only the linear model is known. `pins` and
-    `state` (bytes) are by unit.
+    `series` holds measured loads by unit, or rates by source; without it, the problem has only the linear model. `pins`
+    and `state` (bytes) are by unit.
     """
-    network, names = profile.network, unit_names(profile.network)
+    network = profile.network
+    names = unit_names(profile.network)
     model = linear_model(profile, names, with_streams=True)
     loads = series if isinstance(series, LoadSeries) else given_series(profile, series or {}, names)
+    # One sticky operator makes its whole unit sticky, because a unit moves as one.
     sticky = {names[operator.name] for operator in network.operators if operator.is_sticky}
-    problem = Problem(
+    problem = PlacementProblem(
         units=model.units,
         capacity=capacity,
         coefficients=model.coefficients,
@@ -60,5 +62,7 @@ def problem_of(
 def _pinned(units: tuple[str, ...], pins: Mapping[str, int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     for unit in pins:
         if unit not in units:
-            raise ProblemError(f"pins has {unit!r}, but there is no such unit. {nearest(unit, units)}Pin another.")
+            raise ProblemError(
+                f"pins names {unit!r}, but there is no unit of that name. {nearest(unit, units)}Correct the name."
+            )
     return np.array([pins.get(unit, NOWHERE) for unit in units], dtype=np.int64)

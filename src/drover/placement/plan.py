@@ -1,6 +1,6 @@
 """Plans: which node runs which unit.
 
-Rule 1: nothing here knows how a plan was found. Rule 2: a plan is never edited; changing it makes a new one.
+Rule 1: this module does not know how a plan was found. Rule 2: a plan is immutable; every change returns a new one.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from drover.network.operators import Operator
 
 @dataclass(frozen=True, slots=True)
 class Instances:
-    """How the pairs of a join are spread: the live epochs of its shape, oldest first, and where its instances are.
+    """How the pairs of a join are spread: its live epochs, oldest first, and the nodes of its instances.
 
-    Instance 0 is on the node of the join itself; `others` has the nodes of instances 1, 2 ... `weights` are those of
-    the rows and of the columns of the present grid, by which streams are split; empty ones are equal. `asked` is what
-    somebody wished in place of what the network says.
+    Instance 0 is on the node of the join itself; `others` has the nodes of instances 1, 2, and so on. `weights` are
+    those of the rows and columns of the current grid, by which streams are split; empty weights are equal. `asked` is
+    the spread that a user requested instead of the one in the network.
     """
 
     epochs: tuple[Epoch, ...]
@@ -36,20 +36,20 @@ class Instances:
         if not cells or len(self.others) + 1 != cells:
             raise DroverError(
                 f"there are nodes for {len(self.others) + 1} instances, but the largest live grid has {cells} cells. "
-                "Give one node for each but the first."
+                "Set one node for each instance but the first."
             )
 
 
 def instance_name(join: str, number: int) -> str:
-    """Return the unit that an instance of a join is: the first has the name of the join."""
+    """Return the unit name of an instance of a join: the first instance has the name of the join."""
     return f"{join}[{number}]" if number else join
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Plan `number` for nodes 0 ... nodes - 1; `node_of` has every unit of the network it was made for.
+    """Plan `number` for nodes 0 to nodes - 1; `node_of` has every unit of its network.
 
-    `instances` has joins whose pairs are spread over nodes, unless they are as the network says.
+    `instances` has the joins that are spread over nodes otherwise than the network says.
     """
 
     number: int
@@ -58,29 +58,30 @@ class Plan:
     instances: Mapping[str, Instances] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Freeze the mappings; refuse nodes that are not there."""
+        """Freeze the mappings; refuse nodes that do not exist."""
         if self.nodes < 1:
-            raise DroverError(f"nodes is {self.nodes}, but a plan has at least one node. Give 1 or more.")
+            raise DroverError(f"nodes is {self.nodes}, but a plan has at least one node. Use 1 or more.")
         for unit, node in (*self.node_of.items(), *self._others()):
             if not 0 <= node < self.nodes:
                 raise DroverError(
                     f"unit {unit!r} is on node {node}, but the nodes are 0 to {self.nodes - 1}. Move it, or add nodes."
                 )
+        # Copies, so that a caller who keeps the dictionary cannot change the plan.
         object.__setattr__(self, "node_of", MappingProxyType(dict(self.node_of)))
         object.__setattr__(self, "instances", MappingProxyType(dict(self.instances)))
 
     def __reduce__(self) -> tuple[type[Plan], tuple[int, int, dict[str, int], dict[str, Instances]]]:
-        """Pickle the mappings as plain ones."""
+        """Pickle the mappings as dictionaries, because a MappingProxyType cannot be pickled."""
         return (Plan, (self.number, self.nodes, dict(self.node_of), dict(self.instances)))
 
     def _others(self) -> Iterator[tuple[str, int]]:
-        """Yield instances but the first of joins, with their nodes."""
+        """Yield all instances of joins but the first, with their nodes."""
         for join, spread in self.instances.items():
             yield from ((instance_name(join, index + 1), node) for index, node in enumerate(spread.others))
 
     @property
     def places(self) -> dict[str, int]:
-        """The node of every unit, instances of joins included."""
+        """The node of every unit, including instances of joins."""
         return {**self.node_of, **dict(self._others())}
 
     def move(self, unit: str, node: int) -> Plan:
@@ -91,11 +92,11 @@ class Plan:
         return self.placed({**places, unit: node})
 
     def placed(self, places: Mapping[str, int]) -> Plan:
-        """Return the next plan, with all units, instances of joins included, on these nodes."""
+        """Return the next plan, with all units, including instances of joins, on these nodes."""
         return self._with(self.nodes, places)
 
     def _with(self, nodes: int, places: Mapping[str, int]) -> Plan:
-        """Return the next plan, with every unit in its place."""
+        """Return the next plan for this number of nodes, with every unit in its place."""
         names = {
             join: [instance_name(join, index + 1) for index in range(len(spread.others))]
             for join, spread in self.instances.items()
@@ -109,18 +110,19 @@ class Plan:
         return Plan(self.number + 1, nodes, node_of, instances)
 
     def scale(self, nodes: int) -> Plan:
-        """Return the next plan for another number of nodes; units of removed nodes are dealt out in turn."""
+        """Return the next plan for another number of nodes; units of removed nodes are distributed in turn."""
         if nodes < 1:
-            raise DroverError(f"nodes is {nodes}, but a plan has at least one node. Give 1 or more.")
+            raise DroverError(f"nodes is {nodes}, but a plan has at least one node. Use 1 or more.")
         places = self.places
-        homeless = [unit for unit, node in places.items() if node >= nodes]
-        dealt = {unit: index % nodes for index, unit in enumerate(homeless)}
+        # Only the units of removed nodes move: every other move would cost state.
+        orphaned = [unit for unit, node in places.items() if node >= nodes]
+        dealt = {unit: index % nodes for index, unit in enumerate(orphaned)}
         return self._with(nodes, {**places, **dealt})
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A unit that changes its node, and the bytes of state that go with it; `source` is None for a new unit."""
+    """A unit that changes its node, and the bytes of state that move with it; `source` is None for a new unit."""
 
     unit: str
     source: int | None
@@ -133,8 +135,9 @@ class Move:
 
 
 def moves(before: Plan, after: Plan, state: Mapping[str, float] | None = None) -> tuple[Move, ...]:
-    """Return what leads from one plan to another, in the order of the units; `state` has bytes by unit."""
-    sizes, were = state or {}, before.places
+    """Return the moves from one plan to another, in the order of the units; `state` has bytes by unit."""
+    sizes = state or {}
+    were = before.places
     return tuple(
         Move(unit, were.get(unit), node, sizes.get(unit, 0.0) if unit in were else 0.0)
         for unit, node in after.places.items()
@@ -143,33 +146,34 @@ def moves(before: Plan, after: Plan, state: Mapping[str, float] | None = None) -
 
 
 def apply(plan: Plan, changes: Iterable[Move]) -> Plan:
-    """Return the next plan, with these moves made; a move from where its unit is not is refused."""
+    """Return the next plan with these moves applied; a move must start where its unit is."""
     places = plan.places
     for move in changes:
+        # The plan may have changed since the moves were computed.
         if places.get(move.unit) != move.source:
             raise DroverError(
                 f"the move {move} starts on node {move.source}, but plan {plan.number} has the unit on "
-                f"{places.get(move.unit)}. Work out the moves again from this plan."
+                f"{places.get(move.unit)}. Compute the moves again from this plan."
             )
         places[move.unit] = move.target
     return plan.placed(places)
 
 
 def unit_of(operator: Operator) -> str:
-    """Return the name of the unit an operator belongs to: its own, or its table's."""
+    """Return the name of an operator's unit: its own name, or that of its table."""
     return operator.name if operator.table is None else f"table:{operator.table}"
 
 
 def units_of(network: Network) -> tuple[str, ...]:
-    """Return the names of a network's units, in order of their first operators."""
+    """Return the names of a network's units, in the order of their first operators."""
     return tuple(dict.fromkeys(unit_of(operator) for operator in network.operators))
 
 
 def round_robin(network: Network, nodes: int) -> Plan:
-    """Return the plan that deals the units out in turn."""
+    """Return the plan that assigns the units to the nodes in turn."""
     return Plan(1, nodes, {unit: index % max(nodes, 1) for index, unit in enumerate(units_of(network))})
 
 
 def by_hash(network: Network, nodes: int) -> Plan:
-    """Return the plan that puts each unit where a hash of its name says: what Spark does with keys."""
+    """Return the plan that assigns each unit by a hash of its name, as Spark does with keys."""
     return Plan(1, nodes, {unit: zlib.crc32(unit.encode()) % max(nodes, 1) for unit in units_of(network)})

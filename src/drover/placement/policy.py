@@ -1,7 +1,7 @@
-"""The policies by name, and the one way to ask them.
+"""The placement policies by name, and the function that runs them.
 
-Rule 1: POLICIES is the table: what is not in it is no policy. Rule 2: a policy gets a fused problem and a generator and
-proposes places; `propose` fuses, repairs, relabels and spreads: what comes out keeps every rule.
+Rule 1: POLICIES is the complete table of policies. Rule 2: a policy gets a fused problem and a generator, and proposes
+places. `propose` fuses, repairs, relabels and spreads, so that its result keeps every rule.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from drover.placement import baseline
 from drover.placement.combine import place_combined, place_in_domains
 from drover.placement.correlation import pairwise
 from drover.placement.correlation.place import place_correlated
-from drover.placement.problem import Problem
+from drover.placement.problem import PlacementProblem
 from drover.placement.resilient.cluster import place_clustered
 from drover.placement.resilient.place import Resilience, place_resilient
 from drover.placement.rules import fuse, relabel, repair
-from drover.placement.search.evening import place_evenly
 from drover.placement.search.feasible import place_searched
+from drover.placement.search.fewest_moves import place_with_fewest_moves
 from drover.placement.search.steady import place_steady, place_thriftily
 
 
-class Policy(Protocol):
+class PlacementPolicy(Protocol):
     """Proposes places, (m,), for the units of a fused problem."""
 
-    def __call__(self, problem: Problem, rng: Generator, /) -> Ints:
-        """Return the node of each unit; one that breaks a rule is moved elsewhere."""
+    def __call__(self, problem: PlacementProblem, rng: Generator, /) -> Ints:
+        """Return the node of each unit; `repair` moves a unit whose node breaks a rule."""
 
 
-POLICIES: Final[Mapping[str, Policy]] = {
+POLICIES: Final[Mapping[str, PlacementPolicy]] = {
     "round-robin": baseline.place_in_turn,
     "hash": baseline.place_by_hash,
     "random": baseline.place_randomly,
@@ -54,50 +54,49 @@ POLICIES: Final[Mapping[str, Policy]] = {
     "searched": place_searched,
     "steady": place_steady,
     "thrifty": place_thriftily,
-    "fewest-moves": place_evenly,
+    "fewest-moves": place_with_fewest_moves,
     **{name: pairwise.policy(name) for name in pairwise.METHODS},
 }
 
-FROM_CURRENT: Final = frozenset(
-    {"thrifty", "fewest-moves", *pairwise.METHODS}
-)  # move from the current plan, and no more than they say
+# These policies limit their moves from the current plan themselves, so `propose` does not renumber their nodes.
+FROM_CURRENT: Final = frozenset({"thrifty", "fewest-moves", *pairwise.METHODS})
 
 WORDS: Final[Mapping[str, str]] = {
-    "round-robin": "deal the units out in turn",
-    "hash": "put each unit where a hash of its name says, as Spark does with keys",
-    "random": "as many units on every node, drawn",
-    "largest-first": "the largest unit to the least loaded node, and so on",
-    "balanced-random": "a drawn unit to the least loaded node, and so on",
-    "max-rate": "as largest-first, by the load at the peak",
-    "connected": "fill a node with units that are linked, then the next",
+    "round-robin": "assign the units to the nodes in turn",
+    "hash": "by a hash of the unit's name, as Spark does with keys",
+    "random": "the same number of units on every node, at random",
+    "largest-first": "the largest unit to the least loaded node, then the next",
+    "balanced-random": "a random unit to the least loaded node, then the next",
+    "max-rate": "as largest-first, by peak load",
+    "connected": "fill one node with linked units, then the next",
     "whole": "each query graph on one node",
-    "resilient": "ROD: the largest feasible set, greedily; looks at no rates",
-    "resilient-random": "ROD, drawing among nodes that cost nothing",
-    "resilient-fewest-cuts": "ROD, cutting few links among nodes that cost nothing",
-    "clustered": "ROD over clusters of units whose links cost much, and without; the farther plane decides",
-    "correlation": "COR-GLB: separate what rises together, from scratch",
+    "resilient": "ROD: greedily, for the largest feasible set; ignores rates",
+    "resilient-random": "ROD, with a random choice among nodes that cost nothing",
+    "resilient-fewest-cuts": "ROD, with the fewest cut links among nodes that cost nothing",
+    "clustered": "ROD with and without clusters of units with costly links; the farther plane decides",
+    "correlation": "COR-GLB: separate units whose loads rise together, from scratch",
     "correlation-domains": "COR-GLB in two steps, for hundreds of nodes",
     "combined": "ROD for sticky units, then COR-GLB for floating ones",
     "searched": "ROD, then moves and swaps for a larger feasible set",
     "steady": "COR-GLB, then moves and swaps for less variance and better balance",
-    "thrifty": "from the current plan, the moves that gain most per byte of state, a tenth of it at most",
-    "fewest-moves": "from the current plan, the fewest moves that even out nodes whose loads differ by more than 0.1",
-    "cor-bal": "from the current plan, pair by pair: balance, choosing by correlation",
+    "thrifty": "from the current plan: the moves that gain most per byte of state, at most a tenth of all state",
+    "fewest-moves": "from the current plan: the fewest moves that balance nodes whose loads differ by more than 0.1",
+    "cor-bal": "from the current plan: balance pairs of nodes, choosing units by correlation",
     "llf-bal": "as cor-bal, choosing the largest unit",
-    "rand-bal": "as cor-bal, choosing by chance",
-    "cor-re": "as cor-bal, dealing the units of both nodes out again",
-    "cor-se": "as cor-bal, exchanging units worth it",
-    "cor-re-imp": "as cor-re, also where nodes are balanced but vary",
-    "cor-se-imp": "as cor-se, also where nodes are balanced but vary",
+    "rand-bal": "as cor-bal, choosing at random",
+    "cor-re": "as cor-bal, redistributing the units of both nodes",
+    "cor-se": "as cor-bal, exchanging units with a high score",
+    "cor-re-imp": "as cor-re, also for balanced nodes whose loads vary",
+    "cor-se-imp": "as cor-se, also for balanced nodes whose loads vary",
 }
 
 
-def propose(problem: Problem, name: str, rng: Generator) -> Ints:
-    """Return the plan, (m,), that a policy makes of a problem; it keeps all rules."""
+def propose(problem: PlacementProblem, name: str, rng: Generator) -> Ints:
+    """Return the plan, (m,), that a policy proposes for a problem; it keeps all rules."""
     if name not in POLICIES:
         known = ", ".join(POLICIES)
         raise ProblemError(
-            f"policy is {name!r}, but there is none of that name. {nearest(name, POLICIES)}Known: {known}."
+            f"policy is {name!r}, but there is no policy of that name. {nearest(name, POLICIES)}Known: {known}."
         )
     fused = fuse(problem)
     if not problem.m:

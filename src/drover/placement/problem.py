@@ -1,8 +1,9 @@
-"""The placement problem: units with their load, nodes with their capacity, and the rules a plan has to keep.
+"""The placement problem: units with their load, nodes with their capacity, and the rules for plans.
 
-Rule 1: a Problem that exists is sound in shape; that some plan keeps all its rules is found out by `rules.repair`.
-Rule 2: within placement a plan is an array of places, (m,), the node of each unit; names are for people.
-Rule 3: what is not known is empty, and a policy that needs it says so.
+Rule 1: the shapes and values of a PlacementProblem are valid; `rules.repair` finds out whether any plan keeps its
+rules.
+Rule 2: within placement, a plan is an array of places, (m,): the node of each unit. Names are for users.
+Rule 3: unknown data is empty, and a policy that needs it raises an error.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from drover.errors import ProblemError, shorten
 from drover.load.arrays import Floats, Ints, frozen
-from drover.load.links import Links
+from drover.load.links import UnitLinks
 from drover.placement.plan import Plan
 
 Flags: TypeAlias = NDArray[np.bool_]
@@ -35,37 +36,39 @@ def _no_flags() -> Flags:
     return np.empty(0, dtype=np.bool_)
 
 
-def no_links(d: int = 0) -> Links:
-    """Return no links at all, for d input streams."""
-    return Links((), _no_ints(), _no_ints(), np.empty((0, d)), np.empty((0, d)))
+def no_links(d: int = 0) -> UnitLinks:
+    """Return an empty set of links, for d input streams."""
+    return UnitLinks((), _no_ints(), _no_ints(), np.empty((0, d)), np.empty((0, d)))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Problem:
-    """What is to be placed, and where it may go."""
+class PlacementProblem:
+    """The units to place, and where each may go."""
 
     units: tuple[str, ...]  # m names
     capacity: Floats  # (n,) busy seconds available per second on node i
     coefficients: Floats = field(default_factory=_no_floats)  # (m, d) L^o: busy seconds per tuple
     series: Floats = field(default_factory=_no_floats)  # (m, h) busy seconds per second, by period
-    rates: Floats = field(default_factory=_no_floats)  # (d,) tuples per second at present
-    lower: Floats = field(default_factory=_no_floats)  # (d,) tuples per second that always come
-    upper: Floats = field(default_factory=_no_floats)  # (d,) tuples per second never exceeded
-    pinned: Ints = field(default_factory=_no_ints)  # (m,) node that unit j never leaves, or -1
-    sticky: Flags = field(default_factory=_no_flags)  # (m,) whether unit j moves only in need
+    rates: Floats = field(default_factory=_no_floats)  # (d,) current tuples per second
+    lower: Floats = field(default_factory=_no_floats)  # (d,) tuples per second that always arrive
+    upper: Floats = field(default_factory=_no_floats)  # (d,) tuples per second that are never exceeded
+    pinned: Ints = field(default_factory=_no_ints)  # (m,) node to which unit j is pinned, or -1
+    sticky: Flags = field(default_factory=_no_flags)  # (m,) whether unit j moves only from an overloaded node
     allowed: Flags = field(default_factory=_no_flags)  # (m, n) whether unit j may be on node i
-    together: Groups = ()  # units that share a node
-    apart: Groups = ()  # units of which no two share a node
+    together: Groups = ()  # units that must share a node
+    apart: Groups = ()  # units of which no two may share a node
     state: Floats = field(default_factory=_no_floats)  # (m,) bytes that move with unit j
-    current: Ints = field(default_factory=_no_ints)  # (m,) node at present, -1 if unit j is new
-    links: Links = field(default_factory=no_links)  # streams between units
+    current: Ints = field(default_factory=_no_ints)  # (m,) current node, -1 if unit j is new
+    links: UnitLinks = field(default_factory=no_links)  # streams between units
     bandwidth: Floats = field(default_factory=_no_floats)  # (n,) bytes per second of node i
-    total_bandwidth: float = np.inf  # bytes per second of the network between the nodes
+    total_bandwidth: float = np.inf  # bytes per second of the network between all nodes
 
     def __post_init__(self) -> None:
-        """Fill in what was left out, store read-only copies, refuse what contradicts itself."""
-        m, n = len(self.units), len(np.atleast_1d(self.capacity))
-        d, h = np.shape(self.coefficients)[-1], np.shape(self.series)[-1]
+        """Fill in defaults, store read-only copies, and refuse contradictions."""
+        m = len(self.units)
+        n = len(np.atleast_1d(self.capacity))
+        d = np.shape(self.coefficients)[-1]
+        h = np.shape(self.series)[-1]
         self._store("capacity", self.capacity, (n,), positive=True)
         self._store("coefficients", self.coefficients if d else np.empty((m, 0)), (m, d))
         self._store("series", self.series if h else np.empty((m, 0)), (m, h))
@@ -91,14 +94,15 @@ class Problem:
         if array.shape != shape:
             raise ProblemError(
                 f"{name} has shape {array.shape}, but must have {shape} for {len(self.units)} units and "
-                f"{np.size(self.capacity)} nodes. Give one number for each."
+                f"{np.size(self.capacity)} nodes. Set one number for each."
             )
+        # Comparisons with NaN are false, so it is tested by itself.
         wrong = np.isnan(array) | (array <= 0 if positive else array < 0) | (np.isinf(array) & finite)
         if wrong.any():
             at = tuple(int(index) for index in np.argwhere(wrong)[0])
             raise ProblemError(
                 f"{name}{list(at)} is {array[at]:g}, but must be {'above' if positive else 'at least'} 0"
-                f"{' and finite' if finite else ''}. Correct the number, or leave out what it belongs to."
+                f"{' and finite' if finite else ''}. Correct the number, or remove its entry."
             )
         object.__setattr__(self, name, frozen(array))
 
@@ -109,7 +113,7 @@ class Problem:
         for j in np.flatnonzero((array < NOWHERE) | (array >= n)):
             raise ProblemError(
                 f"{name} puts unit {self.units[j]!r} on node {array[j]}, but the nodes are 0 to {n - 1}. "
-                "Name one of them, or -1 for none."
+                "Use one of these, or -1 for none."
             )
         object.__setattr__(self, name, frozen(array))
 
@@ -121,28 +125,29 @@ class Problem:
 
     def _check(self, m: int, n: int, d: int) -> None:
         if n < 1:
-            raise ProblemError("capacity has no node, but units need at least one. Give a capacity per node.")
+            raise ProblemError("capacity has no node, but there must be at least one node. Set one capacity per node.")
         if len(set(self.units)) != m:
             twice = next(name for name in self.units if self.units.count(name) > 1)
-            raise ProblemError(f"units has {shorten(twice)} twice, but a name stands for one unit. Rename one.")
+            raise ProblemError(f"units has {shorten(twice)} twice, but unit names are unique. Rename one of them.")
         for name, groups in (("together", self.together), ("apart", self.apart)):
             for group in groups:
                 if len(set(group)) != len(group) or not all(0 <= j < m for j in group):
-                    raise ProblemError(f"{name} has {group}, but a group has each unit once, from 0 to {m - 1}.")
+                    raise ProblemError(f"{name} has {group}, but a group names each unit once, from 0 to {m - 1}.")
         for j in np.flatnonzero(~self.reachable().any(axis=1)):
             raise ProblemError(
-                f"allowed and pinned leave no node for unit {self.units[j]!r}. Allow at least one, or lift the pin."
+                f"allowed and pinned leave no node for unit {self.units[j]!r}. Allow one node, or remove the pin."
             )
         if (self.lower > self.upper).any():
             k = int(np.argmax(self.lower > self.upper))
             raise ProblemError(
-                f"lower[{k}] is {self.lower[k]:g}, but upper[{k}] is {self.upper[k]:g}. Exchange them, or widen one."
+                f"lower[{k}] is {self.lower[k]:g}, but upper[{k}] is {self.upper[k]:g}. Swap them, or widen one."
             )
-        links, g = self.links, len(self.links.source)
+        links = self.links
+        g = len(self.links.source)
         ends = np.concatenate([links.source, links.target])
         shaped = len(links.target) == g and links.communication.shape == links.bandwidth.shape == (g, d)
         if g and (not shaped or ends.min() < 0 or ends.max() >= m):
-            raise ProblemError(f"links join units 0 to {m - 1} and have {d} coefficients each. Make them anew.")
+            raise ProblemError(f"links must join units 0 to {m - 1} and have {d} coefficients each. Compute them anew.")
 
     @property
     def m(self) -> int:
@@ -156,7 +161,7 @@ class Problem:
 
     @property
     def load(self) -> Floats:
-        """The mean load of each unit, (m,): measured, or by the model, or its mean share of the streams' loads."""
+        """The mean load of each unit, (m,): measured, by the linear model, or its mean share of the streams' loads."""
         if self.series.shape[1]:
             return np.asarray(self.series.mean(axis=1))
         if len(self.rates):
@@ -169,9 +174,9 @@ class Problem:
         return np.asarray(self.coefficients[:, totals > 0] / totals[totals > 0])
 
     def reachable(self) -> Flags:
-        """Return, (m, n), whether unit j may be on node i by itself: allowed, and not pinned elsewhere.
+        """Return, (m, n), whether unit j by itself may be on node i: allowed, and not pinned elsewhere.
 
-        It is read-only in either case: kernels are compiled once more for arrays that can be written to.
+        The result is always read-only, because numba would compile the kernels a second time for writable arrays.
         """
         if (self.pinned == NOWHERE).all():
             return self.allowed
@@ -183,19 +188,20 @@ class Problem:
         return Plan(number, self.n, {unit: int(node) for unit, node in zip(self.units, places, strict=True)})
 
     def places(self, plan: Plan) -> Ints:
-        """Return a plan as places, (m,), -1 for units that it does not know or whose node is gone."""
-        there = plan.places  # instances of joins included
+        """Return a plan as places, (m,); -1 for units that it does not have or whose node does not exist."""
+        there = plan.places  # including instances of joins
+        # A plan may be older than the problem: units may be new, and nodes may be gone.
         nodes = [there.get(unit, NOWHERE) for unit in self.units]
         return np.array([node if node < self.n else NOWHERE for node in nodes], dtype=np.int64)
 
-    def starting_from(self, plan: Plan) -> Problem:
-        """Return the same problem with a plan that runs at present."""
+    def starting_from(self, plan: Plan) -> PlacementProblem:
+        """Return the same problem with this plan as the current one."""
         return replace(self, current=self.places(plan))
 
     def need(self, what: str, policy: str) -> None:
-        """Refuse to go on without `coefficients` or `series`."""
+        """Raise an error if `coefficients` or `series`, which a policy needs, are empty."""
         if not getattr(self, what).shape[1]:
             raise ProblemError(
-                f"{what} is empty, but the policy {policy} decides by it. "
-                f"Give {what}, or choose a policy that needs no statistics, such as round-robin."
+                f"{what} is empty, but the policy {policy} needs it. "
+                f"Set {what}, or choose a policy that needs no statistics, such as round-robin."
             )

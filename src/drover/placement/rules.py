@@ -1,7 +1,7 @@
-"""The rules of a problem as policies use them: units fused, conflicts listed, proposals repaired.
+"""The rules of a problem as policies use them: fused units, lists of conflicts, and repair of proposals.
 
-Rule 1: a policy sees a fused problem, in which units that stay together are one, so it never breaks them up.
-Rule 2: a policy may propose a plan that breaks a rule; `repair` changes little of it, or says why it cannot.
+Rule 1: a policy sees a fused problem, in which units that stay together are one unit, so it cannot separate them.
+Rule 2: a policy may propose a plan that breaks a rule. `repair` changes little of it, or explains why it cannot.
 """
 
 from __future__ import annotations
@@ -13,23 +13,21 @@ import numpy as np
 
 from drover.errors import ProblemError
 from drover.load.arrays import Floats, Ints
-from drover.load.links import Links
-from drover.placement.problem import NOWHERE, Flags, Groups, Problem
+from drover.load.links import UnitLinks
+from drover.placement.problem import NOWHERE, Flags, Groups, PlacementProblem
 
-STEPS: Final = (
-    100_000  # of the search for a sound plan; colouring nodes is hard, and a rule book that needs more is odd
-)
+STEPS: Final = 100_000  # limit of the search for a valid plan, which is a graph colouring problem and hard in general
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conflicts:
-    """Which units may not share a node, as rows of neighbours: those of unit j are near[start[j] : start[j + 1]]."""
+    """Which units may not share a node, as adjacency lists: those of unit j are near[start[j] : start[j + 1]]."""
 
     start: Ints  # (m + 1,)
     near: Ints  # (entries,) units
 
     @classmethod
-    def of(cls, problem: Problem) -> Conflicts:
+    def of(cls, problem: PlacementProblem) -> Conflicts:
         """Return the pairs that the groups of a problem keep apart."""
         if not problem.apart:
             return cls(np.zeros(problem.m + 1, dtype=np.int64), np.empty(0, dtype=np.int64))
@@ -42,40 +40,42 @@ class Conflicts:
         return cls(start, np.array([q for found in listed for q in found], dtype=np.int64))
 
     def of_unit(self, j: int) -> Ints:
-        """Return the units that may not be where unit j is."""
+        """Return the units that may not be on the node of unit j."""
         return np.asarray(self.near[self.start[j] : self.start[j + 1]])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fused:
-    """A problem whose units stay together by themselves, and the way back."""
+    """A problem in which groups of units are fused into one, and the way back."""
 
-    problem: Problem
-    owner: Ints  # (m,) unit of the fused problem that unit j of the original is part of
+    problem: PlacementProblem
+    owner: Ints  # (m,) fused unit that contains unit j of the original problem
 
     def spread(self, places: Ints) -> Ints:
-        """Return places of the fused units as places of the original ones."""
+        """Return the places of the fused units as places of the original units."""
         return np.asarray(places[self.owner])
 
 
 def owners(m: int, groups: Groups) -> Ints:
-    """Return, (m,), the class of each unit when the units of each group are one; numbered by first member."""
+    """Return, (m,), the class of each unit if the units of each group are joined; numbered by first member."""
     root = list(range(m))
 
     def find(j: int) -> int:
         while root[j] != j:
+            # Path halving keeps the trees flat without recursion.
             root[j] = j = root[root[j]]
         return j
 
     for group in groups:
         for j in group[1:]:
-            one, other = find(group[0]), find(j)
+            one = find(group[0])
+            other = find(j)
             root[max(one, other)] = min(one, other)
     return np.unique(np.array([find(j) for j in range(m)], dtype=np.int64), return_inverse=True)[1].astype(np.int64)
 
 
-def fuse(problem: Problem, groups: Groups | None = None) -> Fused:
-    """Return the problem with the units of each group as one; without `groups`, those that stay together."""
+def fuse(problem: PlacementProblem, groups: Groups | None = None) -> Fused:
+    """Return the problem with the units of each group fused; without `groups`, only those that must stay together."""
     owner = owners(problem.m, (*problem.together, *(groups or ())))
     fused = int(owner.max(initial=-1)) + 1
     if fused == problem.m:
@@ -90,7 +90,9 @@ def fuse(problem: Problem, groups: Groups | None = None) -> Fused:
     allowed = np.array([reachable[rows].all(axis=0) for rows in members]).reshape(fused, problem.n)
     for rows in (members[unit] for unit in np.flatnonzero(~allowed.any(axis=1))):
         names = ", ".join(problem.units[j] for j in rows)
-        raise ProblemError(f"together has {names}, but no node is allowed for all of them. Allow one, or part them.")
+        raise ProblemError(
+            f"together has {names}, but no node is allowed for all of them. Allow a common node, or drop the rule."
+        )
     made = replace(
         problem,
         units=tuple("+".join(problem.units[j] for j in rows) for rows in members),
@@ -118,31 +120,33 @@ def _agreed(places: Ints, members: list[Ints]) -> Ints:
     return np.array([nodes[0] if len(nodes) else NOWHERE for nodes in found], dtype=np.int64)
 
 
-def _between(links: Links, owner: Ints) -> Links:
-    """Return the links whose ends are still two units."""
+def _between(links: UnitLinks, owner: Ints) -> UnitLinks:
+    """Return the links whose ends are still different units."""
     return keep_links(links, owner[links.source] != owner[links.target], owner)
 
 
-def keep_links(links: Links, kept: Flags, number: Ints) -> Links:
-    """Return some links, (g,), between units that have other numbers now, (m,)."""
+def keep_links(links: UnitLinks, kept: Flags, number: Ints) -> UnitLinks:
+    """Return the kept links, (g,), with their units renumbered by `number`, (m,)."""
     streams = tuple(stream for stream, keep in zip(links.streams, kept, strict=True) if keep)
     ends = (number[links.source[kept]], number[links.target[kept]])
-    return Links(streams, *ends, links.communication[kept], links.bandwidth[kept])
+    return UnitLinks(streams, *ends, links.communication[kept], links.bandwidth[kept])
 
 
-def repair(problem: Problem, places: Ints) -> Ints:
-    """Return a plan that keeps the rules of a fused problem and is as proposed wherever that is possible.
+def repair(problem: PlacementProblem, places: Ints) -> Ints:
+    """Return a plan that keeps the rules of a fused problem and follows the proposal wherever possible.
 
-    Units that break no rule stay; of the others, the one with the fewest nodes left goes first, to its proposed node or
-    else to the least loaded one. If that ends nowhere, all units with conflicts are placed again.
+    Units that break no rule stay. Of the others, the one with the fewest allowed nodes goes first, to its proposed node
+    or to the least loaded one. If that leads to no plan, all units with conflicts are placed again.
     """
-    reachable, conflicts = problem.reachable(), Conflicts.of(problem)
+    reachable = problem.reachable()
+    conflicts = Conflicts.of(problem)
     places = np.array(places, dtype=np.int64)
     lost = (places == NOWHERE) | ~reachable[np.arange(problem.m), places]
     wrong = [int(j) for j in np.flatnonzero(lost)]
     wrong += _clashing(places, conflicts, set(wrong)) if problem.apart else []
     if not wrong:
         return places
+    # First only the units that break a rule move; if that fails, all units with conflicts may.
     tied = {j for j in range(problem.m) if len(conflicts.of_unit(j))}
     for again in (set(wrong), set(wrong) | tied):
         found = _backtrack(problem, places, sorted(again), reachable, conflicts)
@@ -150,13 +154,13 @@ def repair(problem: Problem, places: Ints) -> Ints:
             return found
     groups = "; ".join(", ".join(problem.units[j] for j in group) for group in problem.apart)
     raise ProblemError(
-        f"apart has {groups}, but no plan for {problem.n} nodes was found that keeps them all apart on allowed nodes. "
+        f"apart has {groups}, but no plan for {problem.n} nodes was found that keeps them apart on allowed nodes. "
         "Add nodes, allow more of them, or make the groups smaller."
     )
 
 
 def _clashing(places: Ints, conflicts: Conflicts, known: set[int]) -> list[int]:
-    """Return units to take away so that no two that are kept clash: the later ones."""
+    """Return the units to move so that no two of the others clash: the later one of each pair."""
     found: set[int] = set()
     for j in range(len(places)):
         before = (q for q in conflicts.of_unit(j) if q < j and q not in known and q not in found)
@@ -165,24 +169,27 @@ def _clashing(places: Ints, conflicts: Conflicts, known: set[int]) -> list[int]:
     return sorted(found)
 
 
-def relabel(problem: Problem, places: Ints) -> Ints:
-    """Return the same plan with nodes that are alike exchanged so that little moves from the current one.
+def relabel(problem: PlacementProblem, places: Ints) -> Ints:
+    """Return the same plan with equal nodes renumbered so that as little as possible moves from the current plan.
 
-    Nodes are alike if they have the same capacity and bandwidth and the same units may be on them. A plan made from
-    nothing would otherwise move nearly everything, only because its nodes are numbered in another order.
+    Nodes are equal if they have the same capacity and bandwidth and allow the same units. Without this, a plan made
+    from scratch would move nearly everything, only because it numbers its nodes in another order.
     """
     there = problem.current != NOWHERE
     if not there.any() or problem.n == 1:
         return places
-    kept = np.zeros((problem.n, problem.n))  # (n, n) bytes, and a little for load, that stay if node i is called k
+    kept = np.zeros(
+        (problem.n, problem.n)
+    )  # (n, n) share of state that stays if node i becomes node k; load breaks ties
     weight = problem.state / max(float(problem.state.sum()), 1e-300) + 1e-3 * problem.load / max(
         problem.load.sum(), 1e-300
     )
     np.add.at(kept, (places[there], problem.current[there]), weight[there])
     columns = np.vstack([problem.capacity, problem.bandwidth, problem.reachable().astype(np.float64)]).T
     kind = np.unique(columns, axis=0, return_inverse=True)[1].ravel()
+    # Worse than any gain: nodes of different kinds are never exchanged.
     kept[kind[:, None] != kind[None, :]] = -1e6
-    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - half a second that only those wait who need it
+    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - the import takes half a second, which only this function needs
 
     old, new = linear_sum_assignment(-kept)
     name = np.empty(problem.n, dtype=np.int64)
@@ -191,9 +198,10 @@ def relabel(problem: Problem, places: Ints) -> Ints:
 
 
 def _backtrack(
-    problem: Problem, proposed: Ints, free: list[int], reachable: Flags, conflicts: Conflicts
+    problem: PlacementProblem, proposed: Ints, free: list[int], reachable: Flags, conflicts: Conflicts
 ) -> Ints | None:
-    places, load = proposed.copy(), problem.load
+    places = proposed.copy()
+    load = problem.load
     places[free] = NOWHERE
     busy = np.bincount(places[places >= 0], load[places >= 0], problem.n) / problem.capacity
     steps = 0
@@ -208,9 +216,10 @@ def _backtrack(
         left = [j for j in free if places[j] == NOWHERE]
         if not left:
             return places
+        # The unit with the fewest options first: dead ends show early.
         j, nodes = min(((j, options(j)) for j in left), key=lambda entry: (len(entry[1]), -load[entry[0]], entry[0]))
         stack.append((j, nodes))
-        while stack and not stack[-1][1]:  # a dead end: take back the last unit that has another node
+        while stack and not stack[-1][1]:  # a dead end: undo the last unit that has another node to try
             stack.pop()
             if stack:
                 j = stack[-1][0]

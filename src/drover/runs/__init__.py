@@ -1,7 +1,7 @@
-"""Run files: what a network reads and where its results go, in YAML.
+"""Run files: where the rows of a network come from and where its results go, in YAML.
 
-Rule 1: whoever reads a file learns all its faults at once, each with its line, as for a network file.
-Rule 2: reading opens the network file that it names, and nothing else.
+Rule 1: all faults of a file are reported at once, each with its line, as for a network file.
+Rule 2: reading a run file opens its network file and nothing else.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from drover.control.allowance import RULE, WAY_OUT, is_share
-from drover.control.settings import strangers
+from drover.control.allowance import RULE, WAY_OUT, is_fraction
+from drover.control.settings import unknown_pins
 from drover.control.tree import conflicts
 from drover.control.tree import faults as tree_faults
 from drover.errors import Fault, FaultsError, FileError, shorten
-from drover.network.drawing.summary import count
-from drover.network.files import load as load_network
 from drover.network.files.codecs import fault_at
 from drover.network.files.disk import read_text
 from drover.network.files.document import Document, Fields, Node, Scalar, file_fault, read_document
 from drover.network.files.gather import Gatherer
 from drover.network.files.lines import by_line, placed
+from drover.network.files.network_file import load as load_network
 from drover.network.model import Network
 from drover.placement.plan import units_of
 from drover.runs.check import input_faults, network_faults, output_faults, shares_faults, sharing_faults
 from drover.runs.fields import SECTIONS, SETTINGS, SINKS, SOURCE, VERSION
 from drover.runs.model import Input, Output, Run
+from drover.wording import count
 
 MARK: Final = "run"
 URI: Final = "://"
@@ -45,7 +45,7 @@ def load(path: str | os.PathLike[str]) -> Run:
     document = read_document(read_text(path))
     if document.root is not None and not is_run(document):
         way_out = f"Begin it with `{MARK}: {VERSION}`, and name the network file in `network`."
-        raise FileError([file_fault("no run file", "a run file says where rows come from and go to", way_out)])
+        raise FileError([file_fault("no run file", "a run file names the sources and sinks of a network", way_out)])
     run, faults = inspect_document(document, Path(path).parent)
     if run is None:
         raise FileError(faults)
@@ -60,9 +60,10 @@ def inspect_document(document: Document, folder: Path) -> tuple[Run | None, tupl
     nodes = {key.text: value for key, value in root.entries}
     if foreign := _foreign(nodes[MARK]):
         return None, (foreign,)
-    reader = _Reader(root, nodes)
+    reader = _RunFileReader(root, nodes)
     values = reader.settings()
-    sources, sinks = reader.sources(), reader.sinks()
+    sources = reader.sources()
+    sinks = reader.sinks()
     network, missing = _network(folder, values["network"]) if ("network",) not in reader.spoiled else (None, ())
     faults = [*document.faults, *reader.faults, *placed(missing, root)]
     sense = list(_senses(network, sources, sinks, values, root))
@@ -79,7 +80,7 @@ def _foreign(node: Node) -> Fault | None:
     return fault_at(node, f"this drover reads version {VERSION} of run files", way_out, (MARK,))
 
 
-class _Reader(Gatherer):
+class _RunFileReader(Gatherer):
     """Reads a run file section by section."""
 
     def __init__(self, root: Fields, nodes: Mapping[str, Node]) -> None:
@@ -117,7 +118,7 @@ def _network(folder: Path, path: str) -> tuple[Network | None, tuple[Fault, ...]
     except FaultsError as error:
         told = count(len(error.faults), "fault")
         first = error.faults[0]
-        rule = f"it must be a sound network file ({told})" if first.path != ("file",) else f"it is {first.value}"
+        rule = f"it must be a valid network file ({told})" if first.path != ("file",) else f"it is {first.value}"
         return None, (Fault(("network",), shorten(path), rule, f"See drover check {path}."),)
 
 
@@ -137,11 +138,16 @@ def _senses(
         yield from (fault.under(*path) for fault in output_faults(sink))
     yield from sharing_faults(every)
     if values["nodes"] < 1:
-        yield Fault(("nodes",), str(values["nodes"]), "there is at least one node", "Write 1 or more.")
-    if not is_share(values["refine"]):
+        yield Fault(("nodes",), str(values["nodes"]), "a run has at least one node", "Write 1 or more.")
+    if not is_fraction(values["refine"]):
         yield Fault(("refine",), str(values["refine"]), RULE, WAY_OUT)
     if values["trigger"] is not None and values["trigger"] <= 0:
-        yield Fault(("trigger",), "not above 0", "a pause has a length", "Write for example 1 s, or leave it out.")
+        yield Fault(
+            ("trigger",),
+            "not above 0",
+            "the time between batches is above 0",
+            "Write for example 1 s, or leave it out.",
+        )
     tree = values["cluster"]
     if tree is not None:
         yield from conflicts(tree, values["control"], values["nodes"], values["plan"], bool(values["queries"]))
@@ -149,13 +155,13 @@ def _senses(
         if tree is not None:
             yield from (fault.under("cluster") for fault in tree_faults(network, tree))
         yield from network_faults(network, sources, sinks, root.line)
-        yield from (fault.under("control") for fault in strangers(values["control"], units_of(network)))
+        yield from (fault.under("control") for fault in unknown_pins(values["control"], units_of(network)))
 
 
 def _numbered(
     sinks: Mapping[str, tuple[Output, ...]], dead_letters: tuple[Output, ...], queries: tuple[Output, ...]
 ) -> Iterator[tuple[tuple[str | int, ...], Output]]:
-    """Yield every sink with its path in the file; a lone one has no number."""
+    """Yield every sink with its path in the file; a single one has no number."""
     for path, several in [
         *((("sinks", name), each) for name, each in sinks.items()),
         (("dead_letters",), dead_letters),
@@ -175,7 +181,7 @@ def _resolved(folder: Path, path: str) -> str:
 
 
 def _absolute(run: Run, folder: Path) -> Run:
-    """Return the run with paths that mean the same from everywhere."""
+    """Return the run with absolute paths."""
 
     def moved(part: Any) -> Any:  # Any: Input or Output
         return part if part.path is None else replace(part, path=_resolved(folder, part.path))

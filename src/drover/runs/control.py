@@ -1,6 +1,6 @@
-"""The `control` and the `limits` of a run file: a mode, or a mapping of settings; and what tenants may have.
+"""The fields `control` and `limits` of a run file: how load is managed, and the limits of tenants.
 
-Rule 1: what a setting may be is said by `drover.control` alone; here text becomes numbers, lists and mappings.
+Rule 1: `drover.control` alone checks settings. Here, text becomes numbers, lists and mappings.
 """
 
 from __future__ import annotations
@@ -9,53 +9,54 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from drover.control.settings import Control, control_of, described, faults
+from drover.control.settings import Control, control_of, faults, settings_to_json
 from drover.control.tenants import RULES, AllLimits, limits_faults, limits_of
-from drover.network.files.codecs import NUMBER, WHOLE, Plain, Reading, fault_at, is_blank
+from drover.network.files.codecs import NUMBER, WHOLE, Decoded, Plain, fault_at, is_blank
 from drover.network.files.document import Fields, Items, Node, Scalar
 from drover.network.files.lines import placed
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class LoadSettings:
     """How load is managed."""
 
     says: str = "a mode (observe, propose or auto), or a mapping of settings"
     stand_in: Control = field(default_factory=Control)
 
-    def read(self, node: Node) -> Reading[Control]:
+    def read(self, node: Node) -> Decoded[Control]:
         """Return the settings."""
         if is_blank(node) or isinstance(node, Items):
             way_out = "Write for example auto, or {mode: auto, period: 2}."
-            return Reading(self.stand_in, (fault_at(node, f"it must be {self.says}", way_out),))
+            return Decoded(self.stand_in, (fault_at(node, f"it must be {self.says}", way_out),))
         if isinstance(node, Scalar):  # the short form has no field to point at
             node = Fields(((Scalar("mode", node.line), node),), node.line)
         given = _plain(node)
         found = tuple(placed(faults(given), node))
-        return Reading(self.stand_in, found) if found else Reading(control_of(given))
+        return Decoded(self.stand_in, found) if found else Decoded(control_of(given))
 
     def write(self, value: Control) -> Plain:
-        """Return the mode, or all settings that are not the usual ones."""
-        usual, said = described(Control()), described(value)
+        """Return the mode, or all settings that differ from their defaults."""
+        usual = settings_to_json(Control())
+        said = settings_to_json(value)
         changed = {name: _text(given) for name, given in said.items() if given != usual.get(name)}
         return str(value.mode) if changed.keys() <= {"mode"} else changed
 
 
 @dataclass(frozen=True, slots=True)
 class TenantLimits:
-    """What tenants may have."""
+    """Limits of tenants."""
 
     says: str = "a mapping of tenants to limits (queries, state, busy); `*` is every other tenant"
     stand_in: AllLimits = field(default_factory=dict)
 
-    def read(self, node: Node) -> Reading[AllLimits]:
+    def read(self, node: Node) -> Decoded[AllLimits]:
         """Return the limits."""
         if not isinstance(node, Fields):
             way_out = "Write for example {acme: {queries: 1000}}."
-            return Reading(self.stand_in, (fault_at(node, f"it must be {self.says}", way_out),))
+            return Decoded(self.stand_in, (fault_at(node, f"it must be {self.says}", way_out),))
         given = _plain(node)
         found = tuple(placed(limits_faults(given), node))
-        return Reading(self.stand_in, found) if found else Reading(limits_of(given))
+        return Decoded(self.stand_in, found) if found else Decoded(limits_of(given))
 
     def write(self, value: AllLimits) -> Plain:
         """Return the limits that are set."""

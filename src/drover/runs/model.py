@@ -1,28 +1,21 @@
-"""What a run needs besides its network: where rows come from and go to, and on how many nodes.
+"""A run: its network, sources, sinks and settings.
 
-Rule 1: frozen data; nothing here knows Spark, and nothing here is part of a network.
+Rule 1: frozen data. Nothing here knows Spark.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 from drover.control.settings import Control
 from drover.control.tenants import AllLimits
-from drover.hierarchy.cluster import Cluster
+from drover.hierarchy.cluster import TreeCluster
 from drover.network.durations import Micros
 from drover.network.model import Network
 from drover.network.operators import Named
 from drover.network.schema import Column
-
-FILES: Final = ("csv", "json", "parquet", "orc", "text", "avro", "xml")  # formats that have a path
-PLACELESS: Final = ("kafka", "rate", "rate-micro-batch", "socket")  # that have none, and columns of their own
-REPLAYED: Final = ("csv", "json", "parquet", "orc")
-WRITTEN: Final = ("parquet", "json", "csv")
-CONSOLE: Final = "console"
-PLANS: Final = ("round-robin", "hash")
+from drover.placement.starting_plans import DEFAULT_NODES, DEFAULT_PLAN
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +40,9 @@ class Input:
     time: str | None = None  # of a replay: the column that orders it; None: the source's
     speed: float | None = None
     batches: int = 1
-    by: str | None = None  # what tells the streams apart that are read together, in Spark's SQL
-    value: str | None = None  # that this one has there
-    shares: str | None = None  # the source whose rows carry this one too
+    by: str | None = None  # of sources that are read together: Spark SQL whose result names the source of a row
+    value: str | None = None  # the result of `by` for rows of this source
+    shares: str | None = None  # the source with whose data this one is read
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +62,12 @@ class Run:
     sinks: Mapping[str, tuple[Output, ...]] = field(default_factory=dict)
     dead_letters: tuple[Output, ...] = ()
     checkpoint: str | None = None
-    nodes: int = 4
-    plan: str = "round-robin"
-    trigger: Micros | None = None  # from the start of a batch to that of the next; None: without a pause
+    nodes: int = DEFAULT_NODES
+    plan: str = DEFAULT_PLAN
+    trigger: Micros | None = None  # from the start of a batch to the start of the next; None: without a pause
     control: Control = field(default_factory=Control)
     stop_on_failure: bool = False
-    queries: tuple[Output, ...] = ()  # where results of submitted queries go; empty: none are taken
+    queries: tuple[Output, ...] = ()  # sinks for results of submitted queries; empty: no queries are accepted
     limits: AllLimits = field(default_factory=dict)  # of tenants
-    cluster: Cluster | None = None  # a tree of nodes
-    refine: float = 0.0  # share of the queries that may move of themselves, per hour
+    cluster: TreeCluster | None = None  # a tree of nodes
+    refine: float = 0.0  # fraction of queries that drover may move per hour

@@ -1,1 +1,1 @@
-"""The simulator: a network on virtual nodes, in virtual time, under the policies of `placement`."""
+"""The simulator: a network on virtual nodes, in virtual time, with the policies of `placement`."""

@@ -1,7 +1,7 @@
-"""The nodes, the network between them, what a move costs, and what happens to nodes when.
+"""Simulated nodes, the links between them, the cost of a move, and the times at which nodes come and go.
 
-Rule 1: a node is one server: capacity 2 means twice as fast, not two at a time. Rule 2: nodes keep their numbers; one
-that is added later has the next free number, one that is gone never comes back.
+Rule 1: a node is one server: capacity 2 means twice as fast, not two tuples at a time. Rule 2: nodes keep their
+numbers. An added node gets the next free number, and a lost one never returns.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Migration:
     per_byte: float = 0.0  # seconds
 
     def __post_init__(self) -> None:
-        """Refuse negative times."""
+        """Raise ProblemError for a negative time."""
         for name in ("fixed", "per_operator", "per_byte"):
             _demand(f"migration.{name}", getattr(self, name))
 
@@ -36,10 +36,10 @@ class Migration:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """A node is lost; its units go on elsewhere after `outage` and the time of a move.
+    """A node fails; its units resume elsewhere after `outage` and the time of a move.
 
-    Tuples queued there are lost and counted, and windows of joins are gone, unless they are replayed: then they wait
-    and go on with their units.
+    Tuples queued there are lost and counted, and so are the windows of joins. With `replay`, they are kept and move
+    with their units.
     """
 
     at: float  # seconds
@@ -50,7 +50,7 @@ class Kill:
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """A node comes; the policy may use it from then on."""
+    """A node joins; the policy can use it from then on."""
 
     at: float  # seconds
     capacity: float = 1.0  # busy seconds per second
@@ -58,27 +58,27 @@ class Add:
 
 @dataclass(frozen=True, slots=True)
 class Drain:
-    """A node goes in good order: its units move away, and nothing is lost."""
+    """A node leaves after its units have moved away; nothing is lost."""
 
     at: float  # seconds
     node: int
 
 
-Happening: TypeAlias = Kill | Add | Drain
+NodeEvent: TypeAlias = Kill | Add | Drain
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cluster:
-    """Nodes, and what happens to them; `capacity` may be the number of equal nodes."""
+class SimulatedCluster:
+    """Nodes, and the changes to them; a `capacity` that is a whole number means so many equal nodes."""
 
     capacity: Floats | int  # (n,) busy seconds per second
-    delay: Floats | float = 0.0  # (N, N) seconds, or one number for every link; N with nodes that are added
+    delay: Floats | float = 0.0  # (N, N) seconds, or one number for every link; N counts added nodes, too
     bandwidth: Floats | float = np.inf  # (N, N) bytes per second, or one number
     migration: Migration = field(default_factory=Migration)
-    happenings: tuple[Happening, ...] = ()
+    node_events: tuple[NodeEvent, ...] = ()
 
     def __post_init__(self) -> None:
-        """Make arrays of numbers; refuse what contradicts itself."""
+        """Turn numbers into arrays; raise ProblemError for values out of range or nodes that do not exist."""
         equal = isinstance(self.capacity, int | np.integer)
         given = np.ones(max(int(self.capacity), 0)) if equal else np.asarray(self.capacity, dtype=np.float64)
         if given.ndim != 1 or not len(given) or not (np.isfinite(given) & (given > 0)).all():
@@ -86,8 +86,8 @@ class Cluster:
                 f"capacity is {self.capacity}, but must be a number above 0 for each of at least one node. Correct it."
             )
         object.__setattr__(self, "capacity", frozen(given))
-        object.__setattr__(self, "happenings", tuple(sorted(self.happenings, key=lambda each: each.at)))
-        for what in self.happenings:
+        object.__setattr__(self, "node_events", tuple(sorted(self.node_events, key=lambda each: each.at)))
+        for what in self.node_events:
             _demand(f"the time of {what}", what.at)
             if isinstance(what, Add):
                 _demand(f"the capacity of {what}", what.capacity, positive=True)
@@ -114,17 +114,17 @@ class Cluster:
 
     @property
     def capacities(self) -> Floats:
-        """(N,) the capacity of every node that there ever is."""
-        return np.append(self.capacity, [what.capacity for what in self.happenings if isinstance(what, Add)])
+        """(N,) capacity of every node, later ones included."""
+        return np.append(self.capacity, [what.capacity for what in self.node_events if isinstance(what, Add)])
 
     @property
     def most(self) -> int:
-        """N, the number of nodes that there ever are."""
-        return self.n + sum(isinstance(what, Add) for what in self.happenings)
+        """N, the number of all nodes, later ones included."""
+        return self.n + sum(isinstance(what, Add) for what in self.node_events)
 
     @property
     def is_free(self) -> bool:
-        """Whether tuples are everywhere at once."""
+        """Whether links have neither delay nor limited bandwidth."""
         return not np.any(self.delay) and bool(np.isinf(self.bandwidth).all())
 
 

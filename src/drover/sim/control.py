@@ -1,7 +1,7 @@
-"""Control: what is decided, when, and from which samples.
+"""The simulated control loop: when it decides, and from which samples.
 
-Rule 1: what was measured becomes a placement problem the way it does everywhere else in drover: samples of a window, a
-settled profile, ideal load series. Rule 2: whoever decides is a function from that problem, and chance, to places.
+Rule 1: measurements become a placement problem as on the real engine: samples of a window, then a load profile, then
+ideal load series. Rule 2: a decision is a function from that problem and a random generator to places.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from numpy.random import Generator
 
 from drover.errors import ProblemError, nearest
 from drover.load.arrays import Flags, Floats, Ints
-from drover.load.profile import Origin, settle
+from drover.load.profile import Origin, make_profile
 from drover.load.window import PERIODS
 from drover.placement.correlation import pairwise
 from drover.placement.model import problem_of
 from drover.placement.policy import POLICIES, propose
-from drover.placement.problem import NOWHERE, Problem
+from drover.placement.problem import NOWHERE, PlacementProblem
 from drover.placement.rules import fuse, repair
-from drover.sim.meter import Ledger, measured, measured_series
+from drover.sim.meter import SimulatedPeriods, measured, measured_series
 
 
 class Decide(Protocol):
-    """Decides where units go."""
+    """Decides on the node of each unit."""
 
-    def __call__(self, problem: Problem, rng: Generator, /) -> Ints:
-        """Return places, (m,), for the units of a problem; they keep its rules."""
+    def __call__(self, problem: PlacementProblem, rng: Generator, /) -> Ints:
+        """Return places, (m,), for the units of a problem, within its rules."""
 
 
 Decider: TypeAlias = str | Decide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Control:
-    """A control loop: samples of a length, a window of the last of them, a decision every period.
+class SimulatedControl:
+    """Settings of the control loop: length of a sample, window of samples, seconds between decisions.
 
-    `first` makes a plan once, at `first_at`; `policy` decides every `period` from `begin` on. Both times are the end of
-    the warm-up unless they are given. A policy that works pair by pair runs `rounds` rounds at a time.
+    `first` makes a plan once, at `first_at`. `policy` decides every `period`, from `begin` on. Both times default to
+    the end of the warm-up. A pairwise policy runs `rounds` rounds per decision.
     """
 
     policy: Decider | None = None
@@ -52,7 +52,7 @@ class Control:
     rounds: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse lengths that are none and policies that nobody knows."""
+        """Raise ProblemError for a length that is not positive, or an unknown policy."""
         for name in ("period", "window", "sample", "rounds"):
             value = getattr(self, name)
             if not value > 0 or not np.isfinite(value):
@@ -68,30 +68,32 @@ class Control:
 
 
 def decider(policy: Decider, rounds: int = 1) -> Decide:
-    """Return the function that decides by a policy of that name, or the function itself."""
+    """Return the function for the name of a policy; a function is returned as it is."""
     if not isinstance(policy, str):
         return policy
     if policy not in pairwise.METHODS:
         return lambda problem, rng: propose(problem, policy, rng)
     step = pairwise.policy(policy, rounds=rounds)
 
-    def improve(problem: Problem, rng: Generator, /) -> Ints:
+    def improve(problem: PlacementProblem, rng: Generator, /) -> Ints:
         fused = fuse(problem)
         return fused.spread(repair(fused.problem, step(fused.problem, rng)))
 
     return improve
 
 
-def problem_at(ledger: Ledger, capacity: Floats, current: Ints, pinned: Ints, state: Floats, alive: Flags) -> Problem:
-    """Return the problem of placing units on the nodes that are alive, (n,), as the ledger shows it.
+def problem_at(
+    history: SimulatedPeriods, capacity: Floats, current: Ints, pinned: Ints, state: Floats, alive: Flags
+) -> PlacementProblem:
+    """Return the problem of placing units on the nodes that are `alive`, (n,), from the measured history.
 
-    `current`, `pinned` and `state`, (units,), are by unit; the problem's nodes are the living ones, in their order.
-    Links cost no busy time, since they cost none in the simulator.
+    `current`, `pinned` and `state`, (units,), are by unit. The nodes of the problem are those alive, in their order.
+    Links cost no busy time in the problem, because they cost none in the simulator.
     """
-    known = [(Origin.MEASURED, measured(ledger))] if ledger else []
-    profile = settle(ledger.model.profile.network, [*known, (Origin.GIVEN, ledger.said)])
-    problem = problem_of(profile, capacity[alive], series=measured_series(ledger, profile) if ledger else None)
-    number = np.append(np.where(alive, np.cumsum(alive) - 1, NOWHERE), NOWHERE)  # the last is that of nowhere
+    known = [(Origin.MEASURED, measured(history))] if history else []
+    profile = make_profile(history.model.profile.network, [*known, (Origin.GIVEN, history.said)])
+    problem = problem_of(profile, capacity[alive], series=measured_series(history, profile) if history else None)
+    number = np.append(np.where(alive, np.cumsum(alive) - 1, NOWHERE), NOWHERE)  # the last entry maps NOWHERE to itself
     return replace(
         problem,
         current=number[current],

@@ -1,4 +1,4 @@
-"""What a run asks of a core, be it of events or fluid."""
+"""The interface of a simulation core. There are two: one of events, one of fluid."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Protocol
 
 from drover.load.arrays import Flags, Floats, Ints
 from drover.sim.model import Model
-from drover.sim.world import Books
+from drover.sim.world import SimulationCounts
 
 
 class Core(Protocol):
-    """A network that runs on nodes, and can be changed between two times."""
+    """A network that runs on nodes, and whose plan can change between two calls of `advance`."""
 
     @property
     def model(self) -> Model:
@@ -19,11 +19,11 @@ class Core(Protocol):
 
     @property
     def place(self) -> Ints:
-        """(m,) where operators are, or go on."""
+        """(m,) node of each operator; of a suspended one, the node it resumes on."""
 
     @property
     def lost(self) -> float:
-        """Tuples lost with nodes so far."""
+        """Tuples lost with failed nodes so far."""
 
     @property
     def served(self) -> float:
@@ -31,31 +31,31 @@ class Core(Protocol):
 
     @property
     def kept(self) -> Floats:
-        """(y, BUCKETS) latencies since they were last forgotten."""
+        """(y, BUCKETS) latencies by output, since the array was last cleared."""
 
     def feed(self, arrivals: Sequence[Floats]) -> None:
-        """Take what comes next from every source."""
+        """Add the next arrivals of every source."""
 
     def advance(self, until: float) -> None:
-        """Let everything happen that happens before a time."""
+        """Process all events before a time."""
 
     def suspend(self, chosen: Flags, places: Ints) -> None:
-        """Suspend operators, (m,), and place all as said, (m,)."""
+        """Suspend the chosen operators, (m,), and set the node of every operator, (m,)."""
 
     def resume(self, operator: int, now: float) -> None:
-        """Let an operator go on at its place."""
+        """Resume an operator on its node."""
 
     def kill(self, node: int, now: float, *, replay: bool) -> None:
-        """Lose a node, whose operators are suspended and still placed there."""
+        """Fail a node; its operators must be suspended and still be placed there."""
 
     def free_at(self, operators: Ints, now: float) -> float:
-        """Return when the last of these operators can be moved."""
+        """Return the time at which all of these operators can be moved."""
 
     def state(self) -> Floats:
-        """Return, (m,), the bytes of each operator's state at present."""
+        """Return, (m,), the present size of each operator's state in bytes."""
 
     def queued(self) -> Floats:
-        """Return, (n,), the tuples that wait at each node."""
+        """Return, (n,), the number of tuples that wait at each node."""
 
-    def close_books(self, now: float) -> Books:
-        """Return what happened since the last time."""
+    def take_counts(self, now: float) -> SimulationCounts:
+        """Return the counts since the last call, and start new ones."""

@@ -1,7 +1,7 @@
-"""The event core as an object: a world that can be fed, let run, and changed between events.
+"""The event core: it owns the arrays that the kernels work on.
 
-Rule 1: this is the one place that makes and grows the arrays kernels work on. Rule 2: it decides nothing: whoever runs
-it says when a unit stops, where it goes on, and which node is lost.
+Rule 1: arrays are created and grown here and nowhere else. Rule 2: it decides nothing. Its caller says when a unit
+stops, where it resumes, and which node fails.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from drover.load.arrays import Flags, Floats, Ints
-from drover.sim.cluster import Cluster
-from drover.sim.events import kernels as events
+from drover.sim import event_kernels as events
+from drover.sim import move_kernels as moves
+from drover.sim.cluster import SimulatedCluster
 from drover.sim.model import QUANTUM, Model, net_of
-from drover.sim.moves import kernels as moves
 from drover.sim.world import (
     BUCKETS,
     DONE,
@@ -25,30 +25,31 @@ from drover.sim.world import (
     NOBODY,
     SERVED,
     SPARE,
-    Books,
     Calendar,
     Lists,
-    Nodes,
+    NodeArrays,
     Pipes,
     Pool,
     Seeds,
-    World,
+    SimulationArrays,
+    SimulationCounts,
 )
 
-SLOTS: Final = 1024  # of a pool at the start
-CHANCE: Final = 1  # the part of a seed that operators draw from; sources have others
+SLOTS: Final = 1024  # initial size of the pool
+CHANCE: Final = 1  # part of the seed from which operators draw; sources have others
 
 
 class Engine:
-    """A network that runs on nodes; `log` is how many invocations are written down one by one, for tests.
+    """A network that runs on nodes, event by event.
 
-    A pool begins with so many slots and grows as it must.
+    `slots` is the initial size of the pool, which grows when needed. `log` is the number of invocations
+    that are recorded one by one, for tests.
     """
 
     def __init__(  # noqa: PLR0913 - keyword arguments
         self,
         model: Model,
-        cluster: Cluster,
+        cluster: SimulatedCluster,
         places: Ints,
         *,
         seed: int = 0,
@@ -62,18 +63,18 @@ class Engine:
         joins = int((net.join != NOBODY).sum())
         chains = cluster.most + model.m + 2 * joins + len(pipes.delay)
         self.model = model
-        self.world = World(
+        self.world = SimulationArrays(
             net,
             _pool(slots),
             Lists(np.full(chains, NOBODY), np.full(chains, NOBODY), np.zeros(chains, dtype=np.int64)),
             _nodes(cluster, places, joins, _seeds(seed, model.m)),
             pipes,
             _calendar(cluster.most + len(pipes.delay), len(model.sources)),
-            new_books(model, cluster.most, log),
+            no_counts(model, cluster.most, log),
         )
 
     def feed(self, arrivals: Sequence[Floats]) -> None:
-        """Take the next arrivals of every source, in order of time; those taken before must have happened."""
+        """Add the next arrivals of every source, in order of time; the previous ones must be processed."""
         stop = np.cumsum([len(times) for times in arrivals])
         calendar = self.world.calendar._replace(
             times=np.concatenate([*arrivals, np.empty(0)]), next=np.append(0, stop)[:-1].copy(), stop=stop
@@ -82,38 +83,40 @@ class Engine:
         size = len(calendar.key) // 2
         sources = len(self.world.nodes.slow) + len(self.world.pipes.delay) + size
         calendar.key[sources : sources + len(arrivals)] = [each[0] if len(each) else np.inf for each in arrivals]
-        _play(calendar)
+        _build_tournament(calendar)
 
     def advance(self, until: float) -> None:
-        """Let everything happen that happens before a time."""
+        """Process all events before a time."""
         while events.advance(self.world, until) != DONE:
             self.world = self.world._replace(pool=_grown(self.world.pool))
 
     def suspend(self, chosen: Flags, places: Ints) -> None:
-        """Suspend operators, (m,), and place all as said, (m,); tuples for those suspended wait."""
+        """Suspend the chosen operators, (m,), and set the node of every operator, (m,); their tuples wait."""
         touched = np.bincount(self.world.nodes.place[chosen], minlength=len(self.world.nodes.slow)) > 0
         moves.suspend(self.world, chosen, touched)
         self.world.nodes.place[:] = places
 
     def resume(self, operator: int, now: float) -> None:
-        """Let an operator go on at its place."""
+        """Resume an operator on its node."""
         moves.resume(self.world, operator, now)
 
     def kill(self, node: int, now: float, *, replay: bool) -> None:
-        """Lose a node, whose operators are suspended and still placed there."""
+        """Fail a node; its operators must be suspended and still be placed there."""
         moves.kill(self.world, node, replay, now)
 
     def free_at(self, operators: Ints, now: float) -> float:
-        """Return when the last of these operators has finished the tuple it is working on."""
-        nodes, net = self.world.nodes, self.world.net
+        """Return when the last of these operators finishes its present tuple."""
+        nodes = self.world.nodes
+        net = self.world.net
         busy = np.flatnonzero(nodes.slot != NOBODY)
         running = net.reader[self.world.pool.port[nodes.slot[busy]]]
         key = self.world.calendar.key[len(self.world.calendar.key) // 2 + busy]
         return float(max(key[np.isin(running, operators)], default=now))
 
     def state(self) -> Floats:
-        """Return, (m,), the bytes of each operator's state at present: its own, and the tuples in a join's windows."""
-        model, lists = self.model, self.world.lists
+        """Return, (m,), the bytes of each operator's state: its own, and the tuples in a join's windows."""
+        model = self.model
+        lists = self.world.lists
         found = model.state.copy()
         for port in np.flatnonzero(self.world.net.join[model.reader] != NOBODY):
             j = model.reader[port]
@@ -122,19 +125,20 @@ class Engine:
         return found
 
     def queued(self) -> Floats:
-        """Return, (n,), the tuples that wait at each node or are worked on, those for suspended units included."""
-        nodes, n = self.world.nodes, len(self.world.nodes.slow)
+        """Return, (n,), the tuples that wait or are processed at each node, those of suspended units included."""
+        nodes = self.world.nodes
+        n = len(self.world.nodes.slow)
         waiting = np.bincount(nodes.place, self.world.lists.length[n : n + len(nodes.place)], n)
         return np.asarray(self.world.lists.length[:n] + waiting + (nodes.slot != NOBODY), dtype=np.float64)
 
     def travelling(self) -> int:
-        """Return how many tuples are between nodes."""
+        """Return the number of tuples in transit between nodes."""
         pipes = len(self.world.pipes.delay)
         return int(self.world.lists.length[len(self.world.lists.length) - pipes :].sum())
 
     @property
     def lost(self) -> float:
-        """Tuples lost with nodes so far."""
+        """Tuples lost with failed nodes so far."""
         return float(self.world.pool.cells[LOST])
 
     @property
@@ -144,28 +148,28 @@ class Engine:
 
     @property
     def kept(self) -> Floats:
-        """(y, BUCKETS) latencies since they were last forgotten."""
-        return self.world.books.kept
+        """(y, BUCKETS) latencies by output, since the array was last cleared."""
+        return self.world.counts.kept
 
     @property
     def place(self) -> Ints:
-        """(m,) where operators are, or go on."""
+        """(m,) node of each operator; of a suspended one, the node it resumes on."""
         return self.world.nodes.place
 
-    def close_books(self, now: float) -> Books:
-        """Return what happened since the last time, as copies, and open new books; `kept` goes on."""
+    def take_counts(self, now: float) -> SimulationCounts:
+        """Return copies of the counts since the last call, and start new ones; `kept` continues."""
         moves.credit(self.world, now)
-        return take_out(self.world.books)
+        return drain_counts(self.world.counts)
 
 
 COUNTED: Final = ("arrived", "taken", "given", "busy", "worked", "out", "latency", "work", "longest", "seen")
 
 
-def take_out(books: Books) -> Books:
-    """Return a copy of what is in the books, and empty them."""
-    copies = books._replace(**{name: getattr(books, name).copy() for name in COUNTED})
+def drain_counts(counts: SimulationCounts) -> SimulationCounts:
+    """Return a copy of the counts, and reset them."""
+    copies = counts._replace(**{name: getattr(counts, name).copy() for name in COUNTED})
     for name in COUNTED:
-        getattr(books, name)[:] = 0
+        getattr(counts, name)[:] = 0
     return copies
 
 
@@ -194,9 +198,10 @@ def _seeds(seed: int, m: int) -> Seeds:
     return np.asarray(SeedSequence((seed, CHANCE)).generate_state(m, np.uint64), dtype=np.uint64)
 
 
-def _nodes(cluster: Cluster, places: Ints, joins: int, seeds: Seeds) -> Nodes:
-    n, m = cluster.most, len(places)
-    return Nodes(
+def _nodes(cluster: SimulatedCluster, places: Ints, joins: int, seeds: Seeds) -> NodeArrays:
+    n = cluster.most
+    m = len(places)
+    return NodeArrays(
         slow=1 / cluster.capacities,
         slot=np.full(n, NOBODY),
         took=np.zeros(n),
@@ -214,11 +219,12 @@ def _nodes(cluster: Cluster, places: Ints, joins: int, seeds: Seeds) -> Nodes:
     )
 
 
-def _pipes(cluster: Cluster) -> Pipes:
-    """Return a pipe per link; links that are never full and equally long share one, since nobody overtakes there."""
+def _pipes(cluster: SimulatedCluster) -> Pipes:
+    """Return a pipe per link. Links of equal delay and unlimited bandwidth share one, as no tuple overtakes there."""
     if cluster.is_free:
         return Pipes(np.zeros((0, 0), dtype=np.int64), np.empty(0), np.empty(0), np.empty(0))
-    delay, bandwidth = np.ravel(cluster.delay), np.ravel(cluster.bandwidth)
+    delay = np.ravel(cluster.delay)
+    bandwidth = np.ravel(cluster.bandwidth)
     own = np.where(np.isinf(bandwidth), -1.0, np.arange(len(delay)))
     _, chosen, pipe = np.unique(np.stack([own, delay], axis=1), axis=0, return_index=True, return_inverse=True)
     shape = (cluster.most, cluster.most)
@@ -230,21 +236,21 @@ def _calendar(before: int, sources: int) -> Calendar:
     leaf = np.concatenate([np.zeros(size, dtype=np.int64), np.arange(size)])
     none = np.zeros(sources, dtype=np.int64)
     calendar = Calendar(np.full(2 * size, np.inf), leaf, np.empty(0), none, none.copy())
-    _play(calendar)
+    _build_tournament(calendar)
     return calendar
 
 
-def _play(calendar: Calendar) -> None:
-    """Play the whole tournament."""
+def _build_tournament(calendar: Calendar) -> None:
+    """Fill in the winner of every inner node, from the leaves up."""
     for at in range(len(calendar.key) // 2 - 1, 0, -1):
         better = 2 * at if calendar.key[2 * at] <= calendar.key[2 * at + 1] else 2 * at + 1
         calendar.key[at], calendar.leaf[at] = calendar.key[better], calendar.leaf[better]
 
 
-def new_books(model: Model, n: int, log: int = 0) -> Books:
-    """Return books with nothing in them, for n nodes; `log` is how many invocations they take one by one."""
+def no_counts(model: Model, n: int, log: int = 0) -> SimulationCounts:
+    """Return counts of zero for n nodes; `log` is the number of invocations recorded one by one."""
     y = len(model.outputs)
-    return Books(
+    return SimulationCounts(
         arrived=np.zeros(len(model.sources)),
         taken=np.zeros(len(model.reader)),
         given=np.zeros(len(model.streams)),

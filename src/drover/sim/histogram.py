@@ -1,7 +1,7 @@
 """Percentiles from histograms of fixed size.
 
-Rule 1: buckets grow with what they hold, so that a percentile is wrong by 1/128 of itself at most, however long a run
-is; the kernel that fills them is `events.kernels.bucket`.
+Rule 1: the width of a bucket grows with its values, so that a percentile is off by at most 1/128 of itself, however
+long the run. `event_kernels.bucket` chooses the bucket.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MIDDLES = middles()
 
 
 def percentiles(counts: Floats, shares: Sequence[float]) -> list[float]:
-    """Return the latencies, seconds, that these shares, in [0, 1], of all counted do not exceed; NaN of nothing."""
+    """Return the percentiles, in seconds, for shares in [0, 1]; NaN if nothing was counted."""
     upto = np.cumsum(counts)
     if not upto[-1]:
         return [float("nan")] * len(shares)

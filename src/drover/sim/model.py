@@ -1,7 +1,8 @@
-"""A network as arrays: what each operator costs, what it gives out, and who reads it.
+"""A network as arrays: the cost of each operator, its outputs and their readers.
 
-Rule 1: a model is made of a settled profile, the same that placement decides by; nothing here knows nodes or time.
-Rule 2: letters as in `world`: operator j of m, source k of d, stream of e (sources first), port of p, output of y.
+Rule 1: a model is made from the same load profile that placement uses; it knows neither nodes nor time.
+Rule 2: letters are those of `world`: operator j of m, source k of d, stream of e (sources first), port of p, output of
+y.
 """
 
 from __future__ import annotations
@@ -16,12 +17,11 @@ from drover.errors import LoadError, nearest
 from drover.load.arrays import Floats, Ints, frozen
 from drover.load.links import row_bytes
 from drover.load.profile import Profile
-from drover.network.operators import Join
 from drover.placement.model import unit_names
 from drover.placement.plan import units_of
 from drover.sim.world import FIFO, NOBODY, TURNS, Net
 
-SHORTEST: Final = 1e-3  # seconds: a join's windows together, if they are shorter; births are never equal by chance
+SHORTEST: Final = 1e-3  # seconds: least length of a join's windows together; two births are never exactly equal
 SCHEDULES: Final[Mapping[str, int]] = {"fifo": FIFO, "round-robin": TURNS}
 QUANTUM: Final = 16  # tuples of one operator in a turn
 ARRAYS: Final = (
@@ -32,7 +32,7 @@ ARRAYS: Final = (
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Model:
-    """A network to be simulated; to change costs or selectivities, change the profile it is made of."""
+    """A network to simulate; to change costs or selectivities, change its profile."""
 
     profile: Profile
     operators: tuple[str, ...]  # m
@@ -40,9 +40,9 @@ class Model:
     unit_of: Ints  # (m,) number of an operator's unit
     sources: tuple[str, ...]  # d
     streams: tuple[str, ...]  # e
-    outputs: tuple[str, ...]  # y streams that operators make and that leave the network
+    outputs: tuple[str, ...]  # y streams that leave the network; sources are not among them
     cost: Floats  # (m,) busy seconds per tuple in; of a join, besides those for pairs
-    spread: Floats  # (m,) share of the cost that is drawn from an exponential distribution: 0 fixed, 1 exponential
+    spread: Floats  # (m,) fraction of the cost that is exponentially distributed: 0 is a fixed cost
     pair_cost: Floats  # (m,) busy seconds per pair, of joins
     left: Floats  # (m,) seconds a left tuple of a join waits for right ones
     right: Floats  # (m,) the other way round
@@ -56,7 +56,7 @@ class Model:
     side: Ints  # (p,) 1 for the right side of a join, else 0
 
     def __post_init__(self) -> None:
-        """Store read-only copies; refuse costs and shares that are none."""
+        """Store read-only copies; raise LoadError for a cost, fraction or selectivity out of range."""
         for name in ARRAYS:
             object.__setattr__(self, name, frozen(getattr(self, name)))
         for name, most in (("cost", np.inf), ("pair_cost", np.inf), ("spread", 1.0), ("selectivity", np.inf)):
@@ -75,27 +75,29 @@ class Model:
     @property
     def join(self) -> Ints:
         """(m,) the number of a join, or -1."""
-        kinds = [isinstance(operator, Join) for operator in self.profile.network.operators]
+        kinds = [operator.pair_windows is not None for operator in self.profile.network.operators]
         return np.where(kinds, np.cumsum(kinds) - 1, NOBODY).astype(np.int64)
 
     def with_spread(self, share: float) -> Model:
-        """Return the same model with that share of every cost drawn from an exponential distribution."""
+        """Return the same model with that fraction of every cost exponentially distributed."""
         return replace(self, spread=np.full(self.m, share))
 
 
 def model_of(profile: Profile, *, state: Mapping[str, float] | None = None) -> Model:
-    """Return the model of a network; `state` is bytes by unit, shared by its operators alike."""
-    network, names = profile.network, unit_names(profile.network)
-    units, operators = units_of(network), tuple(operator.name for operator in network.operators)
+    """Return the model of a network; `state` is bytes by unit, divided equally among its operators."""
+    network = profile.network
+    names = unit_names(profile.network)
+    units = units_of(network)
+    operators = tuple(operator.name for operator in network.operators)
     sources = tuple(source.name for source in network.sources)
     made = tuple(stream for operator in network.operators for stream in operator.outputs)
     streams = (*sources, *made)
     number = {stream: index for index, stream in enumerate(streams)}
     unit_of = np.array([units.index(names[name]) for name in operators], dtype=np.int64)
     ports = [
-        (j, number[stream], side if isinstance(operator, Join) else 0)
+        (j, number[stream], side if operator.pair_windows is not None else 0)
         for j, operator in enumerate(network.operators)
-        for side, stream in enumerate(_read(operator.inputs, isinstance(operator, Join)))
+        for side, stream in enumerate(_read(operator.inputs, operator.pair_windows is not None))
     ]
     outputs = tuple(stream for stream in network.outputs if stream in set(made))
     return Model(
@@ -119,15 +121,15 @@ def model_of(profile: Profile, *, state: Mapping[str, float] | None = None) -> M
 
 
 def _read(inputs: tuple[str, ...], join: bool) -> tuple[str, ...]:
-    """Return the streams that ports are for: both sides of a join, though they be one stream, else each stream once."""
+    """Return the stream of each port: both sides of a join, even if they are one stream; else each stream once."""
     return inputs if join else tuple(dict.fromkeys(inputs))
 
 
 def _behaviour(profile: Profile, made: tuple[str, ...]) -> dict[str, Floats]:
     """Return costs, selectivities and windows.
 
-    A join's load is cost x gain x left x right, and r1 r2 (W1 + W2) pairs come together per second: so a pair costs
-    cost x gain / (W1 + W2), and makes as many results as selectivity x gain / (W1 + W2) says.
+    A join's load is cost x gain x left x right, and r1 r2 (W1 + W2) pairs meet per second. So a pair costs
+    cost x gain / (W1 + W2) and yields selectivity x gain / (W1 + W2) results.
     """
     operators = profile.network.operators
     cost = np.array([profile.costs[operator.name] for operator in operators])
@@ -135,11 +137,12 @@ def _behaviour(profile: Profile, made: tuple[str, ...]) -> dict[str, Floats]:
     pair_cost, left, right = (np.zeros(len(operators)) for _ in range(3))
     at = {stream: index for index, stream in enumerate(made)}
     for j, operator in enumerate(operators):
-        if isinstance(operator, Join):
-            spans = np.array([operator.left_window, operator.right_window]) / 1e6
+        if operator.pair_windows is not None:
+            spans = np.array(operator.pair_windows) / 1e6
             left[j], right[j] = spans if spans.sum() >= SHORTEST else (SHORTEST / 2, SHORTEST / 2)
             pairs = profile.gains[operator.name] / (left[j] + right[j])
-            pair_cost[j], cost[j] = cost[j] * pairs, 0.0
+            pair_cost[j] = cost[j] * pairs
+            cost[j] = 0.0
             share[at[operator.name]] *= pairs
     selectivity = np.concatenate([np.ones(len(profile.network.sources)), share])
     return {"cost": cost, "pair_cost": pair_cost, "left": left, "right": right, "selectivity": selectivity}
@@ -154,11 +157,11 @@ def _shared_state(units: tuple[str, ...], unit_of: Ints, state: Mapping[str, flo
 
 
 def net_of(model: Model, schedule: str, quantum: int = QUANTUM) -> Net:
-    """Return a model as the event core takes it."""
+    """Return the arrays of a model for the event core."""
     if schedule not in SCHEDULES:
         raise LoadError(f"schedule is {schedule!r}, but must be one of {', '.join(SCHEDULES)}. Choose one.")
     if quantum < 1:
-        raise LoadError(f"quantum is {quantum}, but a turn has at least one tuple. Give 1 or more.")
+        raise LoadError(f"quantum is {quantum}, but must be at least 1 tuple per turn. Give 1 or more.")
     readers = np.argsort(model.read, kind="stable")
     start = np.searchsorted(model.read[readers], np.arange(len(model.streams) + 1))
     copies = (np.ceil(model.selectivity) + 1).astype(np.int64) * np.diff(start)  # (e,)

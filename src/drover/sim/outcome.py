@@ -1,8 +1,8 @@
-"""The outcome of a run: tables and a summary.
+"""The result of a simulation: tables and a summary.
 
-Rule 1: tables have a row per period, per period and node, per output, per move; what is summed up is the time after the
-warm-up. Rule 2: load is ideal load: what the tuples that came would need if nothing waited; its deviation and
-correlation are over the nodes that live.
+Rule 1: tables have a row per period, per period and node, per output, or per move. The summary covers the time after
+the warm-up. Rule 2: load is ideal load, which the arrived tuples would cause if none had to wait. Its deviation and
+correlation are over the nodes that are alive.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ TABLES: Final = ("periods", "nodes", "outputs", "moves")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """What a run gave.
+class SimulationResult:
+    """The tables and the summary of a run.
 
     `periods`: begin, seconds, tuples in, out and lost, latencies, latency ratio, tuples queued, moves and load moved,
     deviation and correlation of node loads over the window that ends there, nodes overloaded.
-    `nodes`: begin, node, utilisation (share of the time in which it worked), load (busy seconds per second), queued.
+    `nodes`: begin, node, utilisation (fraction of the time it was busy), load (busy seconds per second), queued.
     `outputs`: tuples and latencies of each output after the warm-up.
     `moves`: time, unit, source, target, load, seconds suspended, bytes.
     """
@@ -46,7 +46,7 @@ class Outcome:
             raise DroverError(f"format is {form!r}, but must be parquet, csv or json. Choose one.")
         folder.mkdir(parents=True, exist_ok=True)
         written = [folder / "summary.json"]
-        written[0].write_text(json.dumps(self.told(), indent=2) + "\n", encoding="utf-8")
+        written[0].write_text(json.dumps(self.summary_json(), indent=2) + "\n", encoding="utf-8")
         for name in TABLES:
             table: pl.DataFrame = getattr(self, name)
             path = folder / f"{name}.{form}"
@@ -59,6 +59,6 @@ class Outcome:
             written.append(path)
         return tuple(written)
 
-    def told(self) -> dict[str, float | None]:
-        """Return the summary as JSON takes it: what is not known is null."""
+    def summary_json(self) -> dict[str, float | None]:
+        """Return the summary for JSON: an unknown number is null."""
         return {name: value if math.isfinite(value) else None for name, value in self.summary.items()}

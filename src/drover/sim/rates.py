@@ -1,7 +1,7 @@
-"""Rates over time: step functions that never end.
+"""Rates over time: infinite step functions.
 
-Rule 1: a path is made of steps, (until, rate), told one after another; it is the same however far it is read, and
-however often. Rule 2: chance comes from a seed, so that a stream and its opposite see the same bursts.
+Rule 1: a path yields steps, (until, rate). It is the same however far it is read, and however often.
+Rule 2: chance comes from a seed, so that a stream and its opposite have the same bursts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BLOCK: Final = 256  # durations drawn at once
 
 
 def steady(rate: float) -> Path:
-    """Yield one rate for ever."""
+    """Yield a constant rate."""
     yield np.inf, rate
 
 
@@ -35,7 +35,7 @@ def alternating(high: float, low: float, period: float, offset: float) -> Path:
 
 
 def bursts(high: float, low: float, durations: Callable[[Generator, int], Floats], rng: Generator) -> Path:
-    """Yield a high and a low rate in turn, for drawn durations; which is first is drawn, too.
+    """Yield a high and a low rate alternately, for random durations; the first of the two is random, too.
 
     `durations` returns, (2, count), seconds of high and of low.
     """
@@ -52,20 +52,20 @@ def bursts(high: float, low: float, durations: Callable[[Generator, int], Floats
 
 
 def series(values: Floats, step: float) -> Path:
-    """Yield values that hold for `step` seconds each, from time 0, and nothing after the last."""
+    """Yield values that hold for `step` seconds each, from time 0 on, and a rate of 0 after the last."""
     for index, value in enumerate(values.tolist()):
         yield (index + 1) * step, value
     yield np.inf, 0.0
 
 
 def mirrored(path: Path, total: float) -> Path:
-    """Yield what is left of a total: high where the other is low."""
+    """Yield the total minus the rate of a path, at least 0."""
     for until, rate in path:
         yield until, max(total - rate, 0.0)
 
 
 def shifted(path: Path, by: float, before: float) -> Path:
-    """Yield the same later by some seconds, and a rate before that."""
+    """Yield the same path `by` seconds later, and the rate `before` until then."""
     if by > 0:
         yield by, before
     for until, rate in path:
@@ -73,8 +73,9 @@ def shifted(path: Path, by: float, before: float) -> Path:
 
 
 def mean_rate(path: Path, start: float, stop: float) -> float:
-    """Return the mean of a path between two times."""
-    total, now = 0.0, 0.0
+    """Return the mean rate of a path between two times."""
+    total = 0.0
+    now = 0.0
     for until, rate in path:
         total += rate * max(0.0, min(until, stop) - max(now, start))
         now = until

@@ -1,7 +1,7 @@
-"""The recorder: from the books of periods to the outcome of a run.
+"""The recorder: it turns the counts of periods into the result of a run.
 
-Rule 1: it keeps a few numbers per period and node, and no tuple. Rule 2: loads are worked out at the end, many periods
-at a time, from the tuples that came and the places units had.
+Rule 1: it stores a few numbers per period and node, and no tuples. Rule 2: loads are computed at the end, many periods
+at a time, from the arrivals and the places of units.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from drover.load.series import node_series
 from drover.placement.score import mean_correlation
 from drover.sim.histogram import percentiles
 from drover.sim.model import Model
-from drover.sim.outcome import Outcome
-from drover.sim.world import BUCKETS, Books
+from drover.sim.outcome import SimulationResult
+from drover.sim.world import BUCKETS, SimulationCounts
 
 SHARES: Final = (0.5, 0.9, 0.95, 0.99, 0.999)
 NAMES: Final = ("latency_p50", "latency_p90", "latency_p95", "latency_p99", "latency_p999")
-STRETCH: Final = 256  # periods whose loads are worked out at once
+STRETCH: Final = 256  # periods whose loads are computed at once
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One period."""
+class PeriodRow:
+    """The measurements of one period."""
 
     begin: float  # seconds
     seconds: float
@@ -41,10 +41,10 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """A unit that changed its node."""
+class RecordedMove:
+    """The move of a unit to another node."""
 
-    time: float  # seconds: when it was suspended
+    time: float  # seconds: time of its suspension
     unit: str
     source: int
     target: int
@@ -55,46 +55,53 @@ class Moved:
 
 @dataclass(slots=True)
 class Recorder:
-    """Takes notes of a run."""
+    """Records the periods and moves of a run."""
 
     model: Model
-    capacity: Floats  # (n,) of all nodes there ever are
+    capacity: Floats  # (n,) of all nodes, later ones included
     window: int  # periods over which deviation and correlation are taken
     warmup: float  # seconds
-    rows: list[Row] = field(default_factory=list)
-    moves: list[Moved] = field(default_factory=list)
-    counted: int = 0  # moves that are in some period
+    rows: list[PeriodRow] = field(default_factory=list)
+    moves: list[RecordedMove] = field(default_factory=list)
+    counted: int = 0  # moves that belong to a closed period
     totals: dict[str, Floats] = field(default_factory=dict)  # (y,) by output, after the warm-up
 
     def close_period(
-        self, span: tuple[float, float], books: Books, queued: Floats, lost: float, places: Ints, alive: Flags
+        self,
+        span: tuple[float, float],
+        counts: SimulationCounts,
+        queued: Floats,
+        lost: float,
+        places: Ints,
+        alive: Flags,
     ) -> None:
-        """Take down a period, from one time to another."""
+        """Record a period; `span` is its begin and end."""
         begin, end = span
-        out, latency, work = (float(each.sum()) for each in (books.out, books.latency, books.work))
-        moved, self.counted = self.moves[self.counted :], len(self.moves)
+        out, latency, work = (float(each.sum()) for each in (counts.out, counts.latency, counts.work))
+        moved = self.moves[self.counted :]
+        self.counted = len(self.moves)
         figures = {
-            "tuples_in": float(books.arrived.sum()),
+            "tuples_in": float(counts.arrived.sum()),
             "tuples_out": out,
             "tuples_lost": float(lost),
             "queued": float(queued.sum()),
             "latency_mean": latency / out if out else np.nan,
-            **dict(zip(NAMES, percentiles(books.seen, SHARES), strict=True)),
-            "latency_max": float(books.longest.max(initial=0.0)) if out else np.nan,
+            **dict(zip(NAMES, percentiles(counts.seen, SHARES), strict=True)),
+            "latency_max": float(counts.longest.max(initial=0.0)) if out else np.nan,
             "latency_ratio": latency / work if work else np.nan,
             "moves": float(len(moved)),
             "moved_load": float(sum(move.load for move in moved)),
         }
         self.rows.append(
-            Row(begin, end - begin, books.arrived, books.worked, queued, figures, places.copy(), alive.copy())
+            PeriodRow(begin, end - begin, counts.arrived, counts.worked, queued, figures, places.copy(), alive.copy())
         )
         if begin >= self.warmup:
             for name in ("out", "latency", "work"):
-                self.totals[name] = self.totals.get(name, 0.0) + getattr(books, name)
-            self.totals["longest"] = np.maximum(self.totals.get("longest", 0.0), books.longest)
+                self.totals[name] = self.totals.get(name, 0.0) + getattr(counts, name)
+            self.totals["longest"] = np.maximum(self.totals.get("longest", 0.0), counts.longest)
 
-    def outcome(self, kept: Floats, served: float) -> Outcome:
-        """Return the outcome; `kept`, (y, BUCKETS), are the latencies after the warm-up."""
+    def outcome(self, kept: Floats, served: float) -> SimulationResult:
+        """Return the result; `kept`, (y, BUCKETS), are the latencies after the warm-up."""
         deviation, correlation, loads = self._loads()
         periods = pl.DataFrame(
             {
@@ -108,7 +115,7 @@ class Recorder:
         )
         nodes = self._nodes(loads)
         outputs = self._outputs(kept)
-        return Outcome(
+        return SimulationResult(
             self._summary(periods, loads, kept, served),
             periods,
             nodes,
@@ -118,8 +125,9 @@ class Recorder:
         )
 
     def _unit_loads(self) -> Iterator[tuple[range, int, Floats]]:
-        """Yield stretches of periods, and ideal loads, (units, periods), from a period before them on."""
-        profile, model = self.model.profile, self.model
+        """Yield stretches of periods with ideal loads, (units, periods), that start a window earlier."""
+        profile = self.model.profile
+        model = self.model
         for start in range(0, len(self.rows), STRETCH):
             first = max(0, start - self.window + 1)
             rows = self.rows[first : start + STRETCH]
@@ -131,10 +139,13 @@ class Recorder:
     def _loads(self) -> tuple[Floats, Floats, Floats]:
         """Return deviation and correlation of node loads in the window of each period, and (periods, n) loads.
 
-        Deviation is the mean over living nodes; the window is seen under the plan of its last period.
+        Deviation is the mean over the nodes alive. The whole window is attributed by the plan of its last period.
         """
-        count, n = len(self.rows), len(self.capacity)
-        deviation, correlation, loads = np.full(count, np.nan), np.full(count, np.nan), np.zeros((count, n))
+        count = len(self.rows)
+        n = len(self.capacity)
+        deviation = np.full(count, np.nan)
+        correlation = np.full(count, np.nan)
+        loads = np.zeros((count, n))
         for stretch, first, values in self._unit_loads():
             for t in stretch:
                 begin = max(0, t - self.window + 1)
@@ -227,5 +238,5 @@ _MOVES: Final = {
 }
 
 
-def _moves_table(moves: list[Moved]) -> pl.DataFrame:
+def _moves_table(moves: list[RecordedMove]) -> pl.DataFrame:
     return pl.DataFrame([asdict(move) for move in moves], schema=_MOVES)

@@ -1,6 +1,6 @@
-"""The one way to simulate: a network, a workload, a cluster and a plan in; an outcome out.
+"""The entry point of the simulator: a network, a workload, a cluster and a plan in; a result out.
 
-Rule 1: equal arguments give equal outcomes, in any process: chance comes from the seed alone.
+Rule 1: equal arguments give equal results in any process, because chance comes from the seed alone.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from drover.errors import ProblemError
 from drover.load.arrays import Ints
 from drover.placement.plan import Plan
 from drover.sim.arrivals import begin, streams_of
-from drover.sim.cluster import Cluster
-from drover.sim.control import Control
+from drover.sim.cluster import SimulatedCluster
+from drover.sim.control import SimulatedControl
 from drover.sim.core import Core
 from drover.sim.engine import Engine
-from drover.sim.fluid.engine import STEP, Fluid
+from drover.sim.fluid import STEP, Fluid
 from drover.sim.loop import ROUNDING, Loop, Span
 from drover.sim.model import QUANTUM, Model
-from drover.sim.outcome import Outcome
+from drover.sim.outcome import SimulationResult
 from drover.sim.workload import Workload
 
 Mode: TypeAlias = Literal["event", "fluid"]
@@ -30,9 +30,9 @@ Schedule: TypeAlias = Literal["fifo", "round-robin"]
 def simulate(
     model: Model,
     workload: Workload,
-    cluster: Cluster,
+    cluster: SimulatedCluster,
     places: Ints | Plan,
-    control: Control | None = None,
+    control: SimulatedControl | None = None,
     *,
     seconds: float,
     warmup: float = 0.0,
@@ -42,18 +42,18 @@ def simulate(
     quantum: int = QUANTUM,
     sample: float | None = None,
     step: float = STEP,
-) -> Outcome:
-    """Run a network for some virtual seconds, `warmup` included, and return what was measured after the warm-up.
+) -> SimulationResult:
+    """Simulate a network for `seconds` of virtual time, `warmup` included; return the measurements after the warm-up.
 
-    `places`, (units,), is the first plan. Without a control loop it stays as it is, unless nodes come and go. `sample`
-    is the length of a period, by default that of the control loop's samples, or a second; periods that begin before the
-    end of the warm-up do not count. `step` is that of the fluid mode, which knows no schedule, and
-    no chance but that of rates.
+    `places`, (units,), is the first plan. Without a control loop it changes only when nodes come or go. `sample` is the
+    length of a period. It defaults to that of the control loop's samples, or a second. Periods that begin before the
+    end of the warm-up do not count. `step` is the step of the fluid mode, in seconds. The fluid mode has no schedule,
+    and only its rates are random.
     """
     if seed < 0:
         raise ProblemError(f"seed is {seed}, but must be a whole number of at least 0. Give 0.")
     first = _places(model, cluster, places)
-    loops = control if control is not None else Control()
+    loops = control if control is not None else SimulatedControl()
     span = _span(seconds, warmup, loops.sample if sample is None else sample)
     streams = streams_of(workload, model.sources)
     engine: Core
@@ -67,8 +67,8 @@ def simulate(
     return loop.run(seed).outcome(engine.kept, engine.served)
 
 
-def _places(model: Model, cluster: Cluster, given: Ints | Plan) -> Ints:
-    """Return a plan as places, (units,); refuse one that does not fit."""
+def _places(model: Model, cluster: SimulatedCluster, given: Ints | Plan) -> Ints:
+    """Return a plan as places, (units,); raise ProblemError if it does not fit the model or the cluster."""
     if isinstance(given, Plan):
         missing = [unit for unit in model.units if unit not in given.node_of]
         if missing:

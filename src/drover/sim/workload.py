@@ -1,7 +1,7 @@
-"""Workloads: when tuples come from each source.
+"""Workloads: the arrival process of each source.
 
-Rule 1: a stream is frozen data: a rate over time and the spacing of tuples under it; `arrivals` makes it happen.
-Rule 2: bursts of a stream that depends on another are the other's; tuples are its own.
+Rule 1: a stream is frozen data: a rate over time, and the spacing of tuples at that rate. `arrivals` generates them.
+Rule 2: a stream that follows another shares its bursts, but its tuples are drawn independently.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ SPACINGS: Final[tuple[Spacing, ...]] = ("poisson", "uniform", "constant")
 
 
 @runtime_checkable
-class Stream(Protocol):
-    """When tuples come: a rate over time, and how they are spaced under it."""
+class ArrivalProcess(Protocol):
+    """A rate over time, and the spacing of tuples at that rate."""
 
     @property
     def spacing(self) -> Spacing:
-        """How tuples are spaced, in time stretched so that one comes per second on average."""
+        """Distribution of inter-arrival times, at a rate of one per second."""
 
     @property
     def total(self) -> float:
-        """The highest and the lowest rate together; what an opposite is measured by."""
+        """Sum of the highest and the lowest rate; `Opposite` mirrors within it."""
 
     def path(self, rng: Generator) -> Path:
-        """Return the rate over time, from chance of its own."""
+        """Return the rate over time; `rng` is for this stream alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Poisson:
-    """Tuples at drawn times: exponential inter-arrival times."""
+    """A Poisson process: exponential inter-arrival times."""
 
     rate: float  # tuples per second
     spacing: Spacing = "poisson"
 
     def __post_init__(self) -> None:
-        """Refuse a rate that is none."""
+        """Raise LoadError for a negative rate."""
         _demand("rate", self.rate)
 
     @property
@@ -56,17 +56,17 @@ class Poisson:
         return 2 * self.rate
 
     def path(self, rng: Generator) -> Path:  # noqa: ARG002 - one signature for all
-        """Return one rate for ever."""
+        """Return a constant rate."""
         return rates.steady(self.rate)
 
 
-def Uniform(rate: float) -> Poisson:  # noqa: N802 - a stream like the others, told by its spacing
-    """Return tuples with inter-arrival times uniform between 0 and twice the mean."""
+def Uniform(rate: float) -> Poisson:  # noqa: N802 - used like the classes of streams
+    """Return a stream with inter-arrival times uniform between 0 and twice the mean."""
     return Poisson(rate, "uniform")
 
 
 def Constant(rate: float) -> Poisson:  # noqa: N802 - as above
-    """Return tuples at equal distances, the first after one of them."""
+    """Return a stream with equal inter-arrival times."""
     return Poisson(rate, "constant")
 
 
@@ -81,7 +81,7 @@ class Periodic:
     spacing: Spacing = "poisson"
 
     def __post_init__(self) -> None:
-        """Refuse what makes no period."""
+        """Raise LoadError for a rate, period or ratio out of range."""
         _demand("rate", self.rate)
         _demand("period", self.period, positive=True)
         _demand("ratio", self.ratio)
@@ -92,14 +92,14 @@ class Periodic:
         return 2 * self.rate
 
     def path(self, rng: Generator) -> Path:  # noqa: ARG002 - one signature for all
-        """Return high and low in turn."""
+        """Return a rate that alternates between high and low."""
         low = 2 * self.rate / (1 + self.ratio)
         return rates.alternating(self.ratio * low, low, self.period, self.offset)
 
 
 @dataclass(frozen=True, slots=True)
 class OnOff:
-    """Workload 2 of [Xing05]: a rate for a drawn time, another, or nothing, for another one; the mean is `rate`.
+    """Workload 2 of [Xing05]: a high rate for a random time, then `low` for a random time; the mean is `rate`.
 
     Pareto durations have the same means, and infinite variance if `shape` is at most 2.
     """
@@ -113,7 +113,7 @@ class OnOff:
     spacing: Spacing = "poisson"
 
     def __post_init__(self) -> None:
-        """Refuse what makes no bursts."""
+        """Raise LoadError for a rate, duration or shape out of range."""
         for name, positive in (("rate", False), ("on", True), ("off", True), ("low", False)):
             _demand(name, getattr(self, name), positive=positive)
         if self.low > self.rate:
@@ -121,7 +121,9 @@ class OnOff:
         if self.durations not in {"exponential", "pareto"}:
             raise LoadError(f"durations is {self.durations!r}, but must be exponential or pareto. Choose one.")
         if not self.shape > 1:
-            raise LoadError(f"shape is {self.shape:g}, but a Pareto mean exists above 1 only. Give 1.5.")
+            raise LoadError(
+                f"shape is {self.shape:g}, but must be above 1, or the Pareto distribution has no mean. Give 1.5."
+            )
 
     @property
     def high(self) -> float:
@@ -130,11 +132,11 @@ class OnOff:
 
     @property
     def total(self) -> float:
-        """High and low together."""
+        """Sum of the high and the low rate."""
         return self.high + self.low
 
     def path(self, rng: Generator) -> Path:
-        """Return bursts."""
+        """Return a rate that bursts."""
         return rates.bursts(self.high, self.low, self._durations, rng)
 
     def _durations(self, rng: Generator, count: int) -> Floats:
@@ -147,7 +149,7 @@ class OnOff:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rates:
-    """A trace of rates: values hold for `step` seconds each; nothing comes after the last."""
+    """A trace of rates: each value holds for `step` seconds; after the last, the rate is 0."""
 
     values: Floats  # (h,) tuples per second
     step: float  # seconds
@@ -155,7 +157,7 @@ class Rates:
     spacing: Spacing = "poisson"
 
     def __post_init__(self) -> None:
-        """Store a read-only copy; refuse what is no series."""
+        """Store a read-only copy; raise LoadError for values out of range."""
         values = np.asarray(self.values, dtype=np.float64)
         if values.ndim != 1 or not (np.isfinite(values) & (values >= 0)).all():
             raise LoadError("values of a trace of rates must be finite numbers of at least 0 in one row. Correct them.")
@@ -165,7 +167,7 @@ class Rates:
 
     @property
     def total(self) -> float:
-        """The highest and the lowest rate together."""
+        """Sum of the highest and the lowest rate."""
         return self.scale * float(
             self.values.max(initial=0.0) + self.values.min(initial=np.inf if len(self.values) else 0)
         )
@@ -176,14 +178,14 @@ class Rates:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Events:
-    """A trace of events: one tuple at each time; a `scale` of 2 lets it pass at double speed."""
+class EventTrace:
+    """A trace of events: one tuple at each time; a `scale` of 2 plays it at double speed."""
 
     times: Floats  # seconds
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        """Store a sorted read-only copy; refuse times that are none."""
+        """Store a sorted read-only copy; raise LoadError for times out of range."""
         times = np.sort(np.asarray(self.times, dtype=np.float64))
         if times.ndim != 1 or not np.isfinite(times).all() or (times < 0).any():
             raise LoadError(
@@ -195,34 +197,34 @@ class Events:
 
 @dataclass(frozen=True, slots=True)
 class Opposite:
-    """High where another stream is low: its rate is what is left of the other's highest and lowest together."""
+    """High where another stream is low: the other's highest plus its lowest rate, minus its present one."""
 
     of: str | int  # source
 
 
 @dataclass(frozen=True, slots=True)
 class Shifted:
-    """The rate of another stream, some seconds later; before that, half of its highest and lowest together."""
+    """The rate of another stream, `by` seconds later; before that, the mean of its highest and lowest rate."""
 
     of: str | int  # source
     by: float  # seconds
 
     def __post_init__(self) -> None:
-        """Refuse to look ahead."""
+        """Raise LoadError for a negative shift."""
         _demand("by", self.by)
 
 
-Source: TypeAlias = Stream | Events | Opposite | Shifted
+Source: TypeAlias = ArrivalProcess | EventTrace | Opposite | Shifted
 Workload: TypeAlias = Mapping[str, Source] | Sequence[Source]
 
 
 def even_offsets(count: int, period: float, rng: Generator) -> Floats:
-    """Return, (count,), offsets that are evenly spaced over a period, in drawn order."""
+    """Return, (count,), offsets evenly spaced over a period, in random order."""
     return rng.permutation(count) * period / count
 
 
 def drawn_offsets(count: int, period: float, rng: Generator) -> Floats:
-    """Return, (count,), offsets drawn from a period."""
+    """Return, (count,), offsets uniform over a period."""
     return rng.uniform(0, period, count)
 
 

@@ -1,7 +1,7 @@
-"""One micro-batch as one Spark job: router, hops, and what comes back to the driver.
+"""One micro-batch as one Spark job: router, hops, and the results at the driver.
 
-Rule 1: nothing is decided here: the plan and the state that the batch starts from come in, results and what is to be
-committed go out; the same input gives the same output on every replay.
+Rule 1: nothing is decided here. The plan and the state go in; results and everything to commit come out. The same input
+gives the same output on every replay.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import pickle
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import polars as pl
 from pyspark import SparkContext
@@ -19,34 +19,36 @@ from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
 
 from drover.errors import DroverError, TableError
-from drover.flow.frames import Frame, unpack
-from drover.flow.router import DEAD, LATEST
+from drover.flow.frames import Frame, FrameKind, unpack
 from drover.flow.spill import fetch
-from drover.flow.worker import Assignment, Report
+from drover.flow.worker import Assignment, NodeReport
 from drover.network.durations import Micros
-from drover.spark.tasks import FRAME_TYPE, REPORT, ROUTED, Layout, NodeTask, Routed, RouterTask
+from drover.spark.tasks import FRAME_TYPE, NodeTask, RouterReport, RouterTask, SourceLayout, frames_of
 
-SAID: Final = re.compile(r"^drover\.errors\.(\w+): (.*)$", re.MULTILINE)
+ERROR_LINE: Final = re.compile(r"^drover\.errors\.(\w+): (.*)$", re.MULTILINE)
 ADAPTIVE: Final = "spark.sql.adaptive.enabled"
+PICKLED: Final = frozenset({FrameKind.EVENT_TIMES, FrameKind.NODE_REPORT, FrameKind.ROUTER_REPORT})
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """What a micro-batch gave: rows per output, dead letters and latest event times per source, reports per place."""
+class BatchResult:
+    """What a micro-batch returned to the driver."""
 
-    rows: Mapping[str, pl.DataFrame]
-    dead: Mapping[str, pl.DataFrame]
-    latest: Mapping[str, Micros]
-    reports: tuple[Report, ...]
-    routed: tuple[Routed, ...] = ()
-    files: frozenset[str] = frozenset()  # in which large results came; to be deleted when the sinks have them
+    rows: Mapping[str, pl.DataFrame]  # by output
+    dead: Mapping[str, pl.DataFrame]  # dead letters, by source
+    latest: Mapping[str, Micros]  # event time, by source
+    reports: tuple[NodeReport, ...]  # by place
+    routed: tuple[RouterReport, ...] = ()
+    files: frozenset[str] = frozenset()  # files that large results came in; delete them once the sinks have the rows
+    query_results: Mapping[str, pl.DataFrame] = field(default_factory=dict)  # by the table of the queries' shape
 
 
-def run_batch(rows: DataFrame, layout: Layout, assignment: Assignment) -> Result:
+def run_batch(rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> BatchResult:
     """Run one micro-batch on Spark."""
     schedule = assignment.schedule
     made = rows.mapInArrow(RouterTask(assignment, layout), FRAME_TYPE)
     for hop in range(schedule.hops):
+        # Partition i is node i: unlike a hash, the id places every node in a task of its own.
         made = made.repartitionById(schedule.nodes, "node").mapInArrow(NodeTask(assignment, hop), FRAME_TYPE)
     what = (
         f"drover batch {assignment.batch}: {len(layout.shapes)} sources, {schedule.nodes} nodes, {schedule.hops} hops, "
@@ -56,14 +58,13 @@ def run_batch(rows: DataFrame, layout: Layout, assignment: Assignment) -> Result
         with _one_job(rows.sparkSession), _described(rows.sparkSession.sparkContext, what):
             collected = made.toArrow()
     except PythonException as error:
-        raise _told(error) from error
-    frames = [Frame(*row) for row in zip(*(column.to_pylist() for column in collected.columns), strict=True)]
-    return gather(*fetch(frames, assignment.root))
+        raise _drovers_error(error) from error
+    return gather(*fetch(frames_of(collected.columns), assignment.root))
 
 
-def _told(error: PythonException) -> Exception:
-    """Return what drover said in a worker, if it was drover: Spark brings it here as the last line of a traceback."""
-    said = SAID.findall(str(error))
+def _drovers_error(error: PythonException) -> Exception:
+    """Return drover's own error from a worker, if it is one: Spark has it as the last line of a traceback."""
+    said = ERROR_LINE.findall(str(error))
     if not said:
         return error
     name, text = said[-1]
@@ -72,9 +73,9 @@ def _told(error: PythonException) -> Exception:
 
 @contextmanager
 def _one_job(spark: SparkSession) -> Iterator[None]:
-    """Switch adaptive execution off for a while: it runs every shuffle as a job of its own, and has nothing to adapt.
+    """Switch adaptive execution off: it runs every shuffle as a job of its own, and here it has nothing to adapt.
 
-    The session is the streaming query's own, and sinks that run after this have it as it was.
+    The session belongs to the streaming query, and its sinks use it after the batch, so the setting is restored.
     """
     before = spark.conf.get(ADAPTIVE) or "true"
     spark.conf.set(ADAPTIVE, "false")
@@ -86,7 +87,7 @@ def _one_job(spark: SparkSession) -> Iterator[None]:
 
 @contextmanager
 def _described(context: SparkContext, what: str) -> Iterator[None]:
-    """Let jobs and stages of this thread be told by these words in Spark's pages, and those after them not."""
+    """Show this description for the jobs and stages of this thread in Spark's UI; remove it afterwards."""
     named = {"spark.job.description": what, "callSite.short": what.partition(":")[0], "callSite.long": what}
     for key, value in named.items():
         context.setLocalProperty(key, value)
@@ -94,24 +95,29 @@ def _described(context: SparkContext, what: str) -> Iterator[None]:
         yield
     finally:
         for key in named:
-            # It takes None, which its types do not say.
+            # Spark accepts None here, though its types do not say so.
             context.setLocalProperty(key, None)  # type: ignore[arg-type]
 
 
-def gather(frames: list[Frame], files: frozenset[str]) -> Result:
-    """Return what the frames for the driver say; some of them came through `files`."""
-    reports = tuple(pickle.loads(frame.payload) for frame in frames if frame.port == REPORT)
-    latest: dict[str, Micros] = {}
+def gather(frames: list[Frame], files: frozenset[str]) -> BatchResult:
+    """Return what the frames for the driver carry; some of them came in `files`."""
+    unpickled: dict[FrameKind, list[Any]] = {kind: [] for kind in PICKLED}  # Any: what the kind says
     for frame in frames:
-        if frame.port == LATEST:
-            for source, micros in pickle.loads(frame.payload).items():
-                latest[source] = max(micros, latest.get(source, micros))
-    streams = unpack((frame for frame in frames if frame.port not in (REPORT, LATEST, ROUTED)), rechunk=False)
-    return Result(
-        {port: rows for port, rows in streams.items() if not port.startswith(DEAD)},
-        {port.removeprefix(DEAD): rows for port, rows in streams.items() if port.startswith(DEAD)},
+        if frame.port.kind in PICKLED:
+            unpickled[frame.port.kind].append(pickle.loads(frame.payload))
+    latest: dict[str, Micros] = {}
+    for times in unpickled[FrameKind.EVENT_TIMES]:
+        for source, micros in times.items():
+            latest[source] = max(micros, latest.get(source, micros))
+    rows: dict[FrameKind, dict[str, pl.DataFrame]] = {kind: {} for kind in FrameKind}
+    for port, found in unpack((one for one in frames if one.port.kind not in PICKLED), rechunk=False).items():
+        rows[port.kind][port.stream] = found
+    return BatchResult(
+        rows[FrameKind.ROWS],
+        rows[FrameKind.DEAD_LETTERS],
         latest,
-        tuple(sorted(reports, key=lambda report: report.place)),
-        tuple(pickle.loads(frame.payload) for frame in frames if frame.port == ROUTED),
+        tuple(sorted(unpickled[FrameKind.NODE_REPORT], key=lambda report: report.place)),
+        tuple(unpickled[FrameKind.ROUTER_REPORT]),
         files,
+        rows[FrameKind.QUERY_RESULTS],
     )

@@ -1,4 +1,4 @@
-"""Run files on Spark: from what a file says to streaming DataFrames, sinks and a running network."""
+"""Run files on Spark: makes the streaming DataFrames and sinks of a run, and starts it."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from drover.errors import DroverError
 from drover.network.parts import Source
 from drover.network.schema import Column
 from drover.network.types import spark_type
-from drover.runs.model import CONSOLE, FILES, Input, Output, Run
+from drover.runs.formats import source_format
+from drover.runs.model import Input, Run
 from drover.spark.failures import readable
 from drover.spark.handle import Handle
 from drover.spark.replay import replay
 from drover.spark.run import run
-from drover.spark.sinks import Console, Files, Several, Sink
+from drover.spark.sinks import Several, Sink, sink_of
 from drover.spark.sources import Given, streams
 
 
 def start(
     spark: SparkSession, given: Run, *, once: bool = False, besides: Mapping[str, Sequence[Sink]] | None = None
 ) -> Handle:
-    """Start what a run file says; `once` ends it when all rows there are now are through, `besides` adds sinks."""
+    """Start a run; with `once` it ends when all rows available now are processed. `besides` adds sinks."""
     if given.checkpoint is None:
         raise DroverError(
             "checkpoint is missing, but a run keeps its progress and state there. "
@@ -33,12 +34,12 @@ def start(
         )
     extra = besides or {}
     sinks = {
-        stream: [*map(_sink, given.sinks.get(stream, ())), *extra.get(stream, ())] for stream in given.network.outputs
+        stream: [*map(sink_of, given.sinks.get(stream, ())), *extra.get(stream, ())] for stream in given.network.outputs
     }
     trigger: dict[str, bool | str] | None = {"availableNow": True} if once else None
     if trigger is None and given.trigger is not None:
         trigger = {"processingTime": f"{given.trigger} microseconds"}
-    letters = [_sink(output) for output in given.dead_letters]
+    letters = [sink_of(output) for output in given.dead_letters]
     frames: dict[str, Given] = {}
     for source in given.network.sources:
         one = given.sources[source.name]
@@ -46,20 +47,25 @@ def start(
             frames |= _read(spark, source, given)
     with readable(f"network {given.network.name!r}"):
         return run(
-            given.network, frames, sinks, checkpoint=given.checkpoint, nodes=given.nodes, plan=given.plan,
-            trigger=trigger, stop_on_failure=given.stop_on_failure, control=given.control,
+            given.network,
+            frames,
+            sinks,
+            checkpoint=given.checkpoint,
+            nodes=given.nodes,
+            plan=given.plan,
+            trigger=trigger,
+            stop_on_failure=given.stop_on_failure,
+            control=given.control,
             dead_letters=Several(tuple(letters)) if letters else None,
-            queries=[_sink(output) for output in given.queries] or None, limits=given.limits, refine=given.refine,
+            queries=[sink_of(output) for output in given.queries] or None,
+            limits=given.limits,
+            refine=given.refine,
             cluster=given.cluster,
-        )  # fmt: skip
-
-
-def _sink(output: Output) -> Sink:
-    return Console() if output.write == CONSOLE else Files(output.path or "", output.write)
+        )
 
 
 def _read(spark: SparkSession, source: Source, run: Run) -> Mapping[str, Given]:
-    """Return what an entry of `sources` reads, for its own source and for those that share its rows."""
+    """Return the DataFrame of an entry of `sources`, for its own source and for those that share its rows."""
     given = run.sources[source.name]
     sharing = [other for other in run.network.sources if run.sources[other.name].shares == source.name]
     columns = {column.name: column for one in (source, *sharing) for column in one.columns}
@@ -80,10 +86,10 @@ def _frame(spark: SparkSession, source: Source, given: Input, wanted: Sequence[C
     return again(speed=given.speed) if given.speed is not None else again(batches=given.batches)
 
 
-# Any: a reader of streams or of batches, alike in all we use
+# Any: a reader of streams or of batches; both have the methods used here
 def _load(reader: Any, given: Input, wanted: Sequence[Column]) -> DataFrame:
     ready = reader.options(**{option.name: option.value for option in given.options})
-    columns = given.columns or (wanted if (given.read or given.replay) in FILES else ())
+    columns = given.columns or (wanted if source_format(given.read or given.replay).has_path else ())
     if columns:
         ready = ready.schema(_ddl(columns))
     frame: DataFrame = ready.load() if given.path is None else ready.load(given.path)
@@ -95,7 +101,7 @@ def _ddl(columns: Sequence[Column]) -> str:
 
 
 def _shaped(frame: DataFrame, given: Input, wanted: Sequence[Column]) -> DataFrame:
-    """Return the wanted columns of the rows that are wanted, and what tells streams apart if no column does."""
+    """Return the selected rows and columns, and a column for `by` if none of these has its value."""
     if given.where is not None:
         frame = frame.where(given.where)
     made = {named.name: named.expression for named in given.select}

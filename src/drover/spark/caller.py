@@ -1,7 +1,7 @@
-"""Asking a run, wherever it is: the endpoint of one that runs, the files of one that does not.
+"""Requests to a run: to its endpoint if it is running, from the files of its checkpoint if it is not.
 
-Rule 1: nothing of Spark is imported, and nothing of the policies before it is needed: whoever asks a running network
-waits for the answer, not for imports.
+Rule 1: this module does not import Spark, and imports policies only when it needs them: a user who asks a running
+network should wait for the answer, not for imports.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from drover.errors import DroverError, shorten
 from drover.flow.state.storage import local_path, open_root
-from drover.spark.whereabouts import Whereabouts, read, working
+from drover.spark.endpoint_file import EndpointAddress, read, working
 
 Answer = dict[str, Any]  # Any: JSON
 PATIENCE: Final = 120.0  # seconds; the first proposal of a run compiles a policy
@@ -23,10 +23,10 @@ CHANGES: Final = frozenset(
 
 
 def ask(checkpoint: str, name: str, **fields: object) -> Answer:
-    """Return what a run says, with `running` and `live` besides; DroverError says why it does not.
+    """Return the answer of a run, with `running` and `live` added; DroverError if there is none.
 
-    `running` is None if that cannot be told, because the checkpoint is on no disk of this machine. `live` is False if
-    the answer is what was written last.
+    `running` is None if that is unknown, because the checkpoint is not on a local disk. `live` is False if the answer
+    comes from files.
     """
     who = working(checkpoint)
     where = None if who is None else read(checkpoint, who)
@@ -34,17 +34,17 @@ def ask(checkpoint: str, name: str, **fields: object) -> Answer:
         return {"running": True, "live": True, **call(where, name, **fields)}
     if who is not None and name in CHANGES:
         raise DroverError(
-            f"{who} works on {checkpoint}, but has no endpoint to be told by: it has just begun, or was "
+            f"{who} runs on {checkpoint}, but has no endpoint for requests: it has just started, or was "
             "started with endpoint=False. Try again, or use its handle."
         )
-    from drover.spark.stopped import answer  # noqa: PLC0415 - a second that a running network need not wait
+    from drover.spark.stopped import answer  # noqa: PLC0415 - takes a second that requests to a running network need not wait
 
     known = local_path(*open_root(checkpoint)) is not None
     return {"running": who is not None if known else None, "live": False, **answer(checkpoint, name, fields)}
 
 
-def call(where: Whereabouts, name: str, **fields: object) -> Answer:
-    """Return the answer of an endpoint; DroverError with its words if it refuses."""
+def call(where: EndpointAddress, name: str, **fields: object) -> Answer:
+    """Return the answer of an endpoint; DroverError with its message if it refuses."""
     line = http.client.HTTPConnection(where.host, where.port, timeout=PATIENCE)
     head = {"Authorization": f"Bearer {where.token}"}
     try:
@@ -57,7 +57,7 @@ def call(where: Whereabouts, name: str, **fields: object) -> Answer:
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise DroverError(
             f"process {where.pid} does not answer at {where.host}:{where.port} ({error}). "
-            "If the run has just ended, ask again; else look at the driver's log."
+            "If the run has just ended, try again. Otherwise see the driver's log."
         ) from error
     finally:
         line.close()

@@ -1,8 +1,8 @@
-"""Whether a network may go on from a checkpoint that was made by an earlier form of it.
+"""Whether a changed network may continue from a checkpoint.
 
-Rule 1: state belongs to operators, so an operator with state may go on only if it and all that feeds it are the same.
-New operators, new outputs and other sinks do no harm; an operator without state may even go.
-Rule 2: Spark knows its sources by their position, so these stay as they are, each in its place.
+Rule 1: state belongs to operators. An operator with state may continue only if it and everything before it are
+unchanged. You may add operators and outputs, change sinks, and remove operators without state.
+Rule 2: Spark knows its sources by position, so sources must stay as they are, in their order.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pyarrow.fs import FileSystem
 
 from drover.errors import DroverError, StateError
 from drover.flow.state.storage import RESTORE, exists, join, read_whole, write_whole
-from drover.network.files import dumps, loads
+from drover.network.files.network_file import dumps, loads
 from drover.network.model import Network
 
 NETWORK: Final = "network.yaml"
@@ -24,15 +24,15 @@ SEALED: Final = re.compile(rb"(?P<text>.*\n)# checksum (?P<checksum>[0-9a-f]{32}
 
 
 def check_network(fs: FileSystem, root: str, network: Network, *, begun: bool) -> None:
-    """Refuse a network whose checkpoint is another's, with the list of differences; else note it there.
+    """Write the network into the checkpoint; DroverError with the differences if it cannot continue there.
 
-    `begun` says that batches have been committed, so that there must be a note of their network.
+    `begun` says that batches have been committed, so the checkpoint must have the network of an earlier run.
     """
     path = join(root, NETWORK)
     data = _sealed(dumps(network))
     if begun or exists(fs, path):
         kept = read_whole(fs, path)
-        if kept == data:
+        if kept == data:  # the usual case, and no file is written
             return
         if found := list(differences(loads(_unsealed(path, kept)), network)):
             raise DroverError(
@@ -43,7 +43,7 @@ def check_network(fs: FileSystem, root: str, network: Network, *, begun: bool) -
 
 
 def noted_network(fs: FileSystem, root: str) -> Network | None:
-    """Return the network that a checkpoint was last run with, or None if it is no checkpoint of a run."""
+    """Return the network that last ran on a checkpoint, or None if none did."""
     path = join(root, NETWORK)
     return loads(_unsealed(path, read_whole(fs, path))) if exists(fs, path) else None
 
@@ -60,7 +60,7 @@ def _unsealed(path: str, data: bytes) -> str:
 
 
 def differences(before: Network, after: Network) -> Iterator[str]:
-    """Yield the changes that the saved state does not survive."""
+    """Yield the changes that make the saved state useless."""
     now = {source.name: source for source in after.sources}
     for source in before.sources:
         if source.name not in now:

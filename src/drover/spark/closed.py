@@ -1,4 +1,7 @@
-"""Which nodes may not be used: those that somebody wants empty, and as many as Spark has lost slots for."""
+"""Which nodes may not be used: drained nodes, and one for every slot that Spark has lost.
+
+Rule 1: at least one node always stays open.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,9 @@ from dataclasses import dataclass
 
 
 def closed_nodes(nodes: int, drained: Collection[int], now: int = 1, most: int = 1) -> frozenset[int]:
-    """Return the nodes of 0 ... nodes - 1 that may not be used; one always may.
+    """Return which of the nodes 0 to nodes - 1 may not be used.
 
-    `now` is how many slots Spark has, and `most` how many it had at best: nodes are lost in the same proportion, the
-    last ones first.
+    Spark has `now` slots and had `most` of them before. The same share of nodes is closed, the last ones first.
 
     >>> sorted(closed_nodes(4, {1}, now=1, most=2))
     [1, 2, 3]
@@ -23,14 +25,14 @@ def closed_nodes(nodes: int, drained: Collection[int], now: int = 1, most: int =
 
 
 @dataclass(slots=True)
-class Slots:
-    """How many slots Spark has, and had at best since `watch`; `count` is None where nobody can tell."""
+class SlotWatch:
+    """The slots that Spark has now, and the most that it had since `watch`; `count` is None if they cannot be lost."""
 
     count: Callable[[], int] | None
     most: int = 0
 
     def watch(self) -> None:
-        """Take what is there now for what there should be."""
+        """Take the slots that exist now as complete."""
         self.most = self.count() if self.count else 0
 
     def closed(self, nodes: int, drained: Collection[int]) -> frozenset[int]:

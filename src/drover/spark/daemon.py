@@ -1,12 +1,13 @@
-"""The process that Spark forks its Python workers from: Spark's own, but silent when the session ends.
+"""The process that Spark forks its Python workers from: Spark's own daemon, but silent when the session ends.
 
-A worker that waits for work when Java closes its socket answers into that socket, which fails at once with the sockets
-of Unix, and Spark's daemon prints the traceback on the terminal of whoever has just stopped the session.
+When the session stops, Java closes the socket of every waiting worker. The worker then writes into the closed socket.
+With Unix sockets this fails at once, and Spark's daemon prints a traceback on the user's terminal.
 
-Spark's planners of Python sources fork from a daemon of their own, which no setting changes. But they import what
-belongs to drover: the package `pyspark_drover` when they look for sources, `replay` when they use one: both `hush`.
+Spark plans Python sources in processes of another daemon, which no setting replaces. These processes import modules of
+drover: the package `pyspark_drover` when they look for sources, and `replay` when they use one. Both call
+`silence_broken_pipe`.
 
-Rule 1: nothing is imported here that starts threads: a fork would copy them half.
+Rule 1: import nothing here that starts threads: a fork would copy them in the middle of their work.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from typing import Final
 
 from pyspark import daemon
 
-GONE: Final = 1  # the exit code of a worker whose Java has gone
+GONE: Final = 1  # the exit code of a worker whose Java process has ended
 
 Worker = Callable[..., int]
 
 
 def quiet(worker: Worker) -> Worker:
-    """Return Spark's worker function, ended without a word if nobody listens any more."""
+    """Return Spark's worker function, which then ends silently if its socket is closed."""
 
     def run(*args: object) -> int:
         try:
@@ -34,8 +35,8 @@ def quiet(worker: Worker) -> Worker:
     return run
 
 
-def hush(main: ModuleType) -> None:
-    """Make the worker that this process is quiet, if `main` is Spark's own daemon: it looks its function up anew."""
+def silence_broken_pipe(main: ModuleType) -> None:
+    """Silence the workers of this process if `main` is Spark's own daemon: it looks its function up at each fork."""
     if getattr(main.__spec__, "name", "") == daemon.__name__ and main.worker.__module__ == main.__name__:
         main.worker = quiet(main.worker)  # type: ignore[attr-defined]  # a module at run time
 

@@ -1,8 +1,9 @@
-"""The control endpoint of a run: HTTP on the loopback of the driver, for those who can read the checkpoint.
+"""The control endpoint of a run: HTTP on the driver's loopback interface, for users who can read the checkpoint.
 
-Rule 1: nothing is done for a request without the token; the token is in a file that only its owner can read.
-Rule 2: an answer is JSON and never a traceback. Rule 3: whoever is slow or large is hung up on, and the run never
-waits: what is being answered when the run ends is answered before the checkpoint is let go.
+Rule 1: a request without the token is refused. The token is in a file that only its owner can read.
+Rule 2: an answer is JSON, never a traceback.
+Rule 3: a run never waits for a client: slow and large requests are cut off. Requests that are being answered when the
+run ends are answered before the checkpoint is released.
 """
 
 from __future__ import annotations
@@ -25,32 +26,36 @@ from urllib.parse import parse_qsl, urlsplit
 
 from drover.errors import DroverError, shorten
 from drover.spark.controller import Controller
+from drover.spark.endpoint_file import HOST, EndpointAddress, write
 from drover.spark.queries.moving import answer_move
-from drover.spark.queries.office import ERRANDS, Office
+from drover.spark.queries.routes import QUERY_ROUTES
+from drover.spark.queries.service import QueryService
 from drover.spark.routes import LARGEST, REQUESTS, Answer, Fields, Request
-from drover.spark.whereabouts import HOST, Whereabouts, write
 
-SWALLOWED: Final = 2**20  # bytes that are read and dropped, so that a sender gets its answer before the line is cut
-PATIENCE: Final = 5.0  # seconds in which a request must be there
-AT_ONCE: Final = 16  # requests; a further one is hung up on
-Served = tuple[Request[Any], Callable[[Fields], Answer]]  # Any: of the controller or of the office
+DISCARDED: Final = 2**20  # bytes of a refused body that are read anyway: a client cut off while sending sees no answer
+PATIENCE: Final = 5.0  # seconds in which a whole request must arrive
+AT_ONCE: Final = 16  # requests; the connection of a further one is closed
+Served = tuple[Request[Any], Callable[[Fields], Answer]]  # Any: the controller or the query service
 log = logging.getLogger(__name__)
 
 
 class Endpoint:
-    """Serves one controller and one office, from `start` to `close`; needs a checkpoint on a disk of this machine."""
+    """Serves one controller and one query service from `start` to `close`; the checkpoint must be on a local disk."""
 
     def __init__(
-        self, controller: Controller, folder: Path, office: Office | None = None, *, patience: float = PATIENCE
+        self, controller: Controller, folder: Path, queries: QueryService | None = None, *, patience: float = PATIENCE
     ) -> None:
-        self._controller, self._office, self._folder, self._patience = controller, office, folder, patience
+        self._controller = controller
+        self._queries = queries
+        self._folder = folder
+        self._patience = patience
         self._closing = threading.Event()
         self._server: _Server | None = None
 
-    def start(self) -> Whereabouts:
-        """Begin to listen, and say where in the checkpoint."""
-        server = _Server(self._controller, self._office, secrets.token_urlsafe(32), self._patience)
-        found = Whereabouts(server.port, server.token, os.getpid(), socket.gethostname())
+    def start(self) -> EndpointAddress:
+        """Start to listen, and write the address into the checkpoint."""
+        server = _Server(self._controller, self._queries, secrets.token_urlsafe(32), self._patience)
+        found = EndpointAddress(server.port, server.token, os.getpid(), socket.gethostname())
         try:
             self._written = write(self._folder, found)
         except BaseException:
@@ -62,17 +67,18 @@ class Endpoint:
         return found
 
     def close(self) -> None:
-        """Answer what was asked, and listen no more; a second time does nothing."""
-        server, self._server = self._server, None
+        """Answer open requests and stop listening; a second call does nothing."""
+        server = self._server
+        self._server = None
         if server is None:
             return
         self._written.unlink(missing_ok=True)
         self._closing.set()
         with suppress(OSError), socket.create_connection((HOST, server.port), PATIENCE):
-            pass  # wakes the thread, which waits for somebody to call
+            pass  # a connection wakes the thread, which waits in accept()
         self._thread.join()
         server.hang_up()
-        server.server_close()  # waits for those that are being answered
+        server.server_close()  # waits for requests that are being answered
 
     def _serve(self, server: _Server) -> None:
         while not self._closing.is_set():
@@ -80,22 +86,25 @@ class Endpoint:
 
 
 class _Server(ThreadingMixIn, TCPServer):
-    """A thread per request, and no more than AT_ONCE of them."""
+    """A thread per request, and at most AT_ONCE of them."""
 
     allow_reuse_address = False
     daemon_threads = False  # so that closing waits for them
-    request_queue_size = 2 * AT_ONCE  # who does not find room there calls again a second later
+    request_queue_size = 2 * AT_ONCE  # with a full queue, the kernel of the client tries again a second later
 
-    def __init__(self, controller: Controller, office: Office | None, token: str, patience: float) -> None:
-        self.controller, self.office, self.token, self.patience = controller, office, token, patience
+    def __init__(self, controller: Controller, queries: QueryService | None, token: str, patience: float) -> None:
+        self.controller = controller
+        self.queries = queries
+        self.token = token
+        self.patience = patience
         self._free = threading.Semaphore(AT_ONCE)
         self._reading: set[socket.socket] = set()
-        self._turn = threading.Lock()  # held while that is read or changed
+        self._lock = threading.Lock()  # held while `_reading` or `_closing` is read or changed
         self._closing = False
         super().__init__((HOST, 0), _Handler)
         self.port = int(self.server_address[1])
 
-    def process_request(self, request: Any, client_address: Any) -> None:  # Any: as the library has it
+    def process_request(self, request: Any, client_address: Any) -> None:  # Any: as in the library
         if self._free.acquire(blocking=False):
             super().process_request(request, client_address)
         else:
@@ -108,21 +117,21 @@ class _Server(ThreadingMixIn, TCPServer):
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - the library's signature
-        log.debug("a caller of the control endpoint has gone", exc_info=True)
+        log.debug("a client of the control endpoint has disconnected", exc_info=True)
 
     def find(self, name: str) -> Served | None:
-        """Return what is asked or told by that name, and who answers; None if nobody does."""
-        if name == "move" and self.office is not None:
-            return REQUESTS[name], partial(answer_move, self.controller, self.office)
+        """Return the request of that name and the function that answers it; None if there is none."""
+        if name == "move" and self.queries is not None:
+            return REQUESTS[name], partial(answer_move, self.controller, self.queries)
         if name in REQUESTS:
             return REQUESTS[name], partial(REQUESTS[name].answer, self.controller)
-        if name in ERRANDS and self.office is not None:
-            return ERRANDS[name], partial(ERRANDS[name].answer, self.office)
+        if name in QUERY_ROUTES and self.queries is not None:
+            return QUERY_ROUTES[name], partial(QUERY_ROUTES[name].answer, self.queries)
         return None
 
-    def read_soon(self, line: socket.socket) -> threading.Timer:
-        """Hang up on a caller whose request is not there in time; cancel it when it is."""
-        with self._turn:
+    def expect_request(self, line: socket.socket) -> threading.Timer:
+        """Start a timer that cuts off a client whose request does not arrive in time; cancel it when it has."""
+        with self._lock:
             self._reading.add(line)
             if self._closing:
                 _cut(line)
@@ -131,15 +140,15 @@ class _Server(ThreadingMixIn, TCPServer):
         timer.start()
         return timer
 
-    def read_done(self, line: socket.socket, timer: threading.Timer) -> None:
-        """Note that a request is there, or never will be."""
+    def request_done(self, line: socket.socket, timer: threading.Timer) -> None:
+        """Stop the timer of a request that has arrived, or never will."""
         timer.cancel()
-        with self._turn:
+        with self._lock:
             self._reading.discard(line)
 
     def hang_up(self) -> None:
-        """Hang up on all whose requests are not there yet, from now on at once."""
-        with self._turn:
+        """Cut off all clients whose requests have not arrived, now and from now on."""
+        with self._lock:
             self._closing = True
             for line in self._reading:
                 _cut(line)
@@ -150,8 +159,8 @@ def _cut(line: socket.socket) -> None:
         line.shutdown(socket.SHUT_RD)
 
 
-class _Refused(Exception):  # noqa: N818 - an answer, not an error
-    """A request that is not answered, with the HTTP status that says why."""
+class _Refused(Exception):  # noqa: N818 - becomes an answer
+    """A request that is refused, with the HTTP status."""
 
     def __init__(self, status: int, words: str) -> None:
         super().__init__(words)
@@ -162,15 +171,16 @@ class _Handler(BaseHTTPRequestHandler):
     """One request."""
 
     server: _Server
-    server_version, sys_version = "drover", ""
+    server_version = "drover"
+    sys_version = ""
 
     def setup(self) -> None:
-        self.request.settimeout(2 * self.server.patience)  # of a single read or write; the timer comes first
+        self.request.settimeout(2 * self.server.patience)  # of a single read or write; the timer fires first
         super().setup()
-        self._timer = self.server.read_soon(self.connection)
+        self._timer = self.server.expect_request(self.connection)
 
     def finish(self) -> None:
-        self.server.read_done(self.connection, self._timer)
+        self.server.request_done(self.connection, self._timer)
         super().finish()
 
     def do_GET(self) -> None:
@@ -184,26 +194,29 @@ class _Handler(BaseHTTPRequestHandler):
             answer = self._work(changes=changes)
             status = 200
         except _Refused as refused:
-            status, answer = refused.status, {"error": str(refused)}
+            status = refused.status
+            answer = {"error": str(refused)}
         except DroverError as error:
-            status, answer = 409, {"error": str(error)}
-        except OSError:  # the caller has gone, or was too slow
+            status = 409
+            answer = {"error": str(error)}
+        except OSError:  # the client has disconnected or was too slow, so there is nobody to answer
             raise
         except Exception as error:
-            log.exception("the control endpoint has failed on %s", shorten(self.path))
-            status, answer = 500, {"error": f"the endpoint has failed ({type(error).__name__}); see the driver's log."}
+            log.exception("the control endpoint failed on %s", shorten(self.path))
+            status = 500
+            answer = {"error": f"the endpoint failed ({type(error).__name__}). See the driver's log."}
         self._send(status, answer)
 
     def _work(self, *, changes: bool) -> dict[str, Any]:  # Any: JSON
         address = urlsplit(self.path)
         name = address.path.removeprefix("/")
         served = self.server.find(name)
-        # Only who has the token may send much.
+        # Only a client with the token may send a large body.
         body = self._body(LARGEST if served is None or not self._is_admitted() else served[0].largest)
-        self.server.read_done(self.connection, self._timer)
+        self.server.request_done(self.connection, self._timer)
         self._admit()
         if served is None:
-            known = [*REQUESTS, *(ERRANDS if self.server.office is not None else ())]
+            known = [*REQUESTS, *(QUERY_ROUTES if self.server.queries is not None else ())]
             raise _Refused(404, f"there is no {shorten(address.path)}. Known: {', '.join(known)}.")
         request, answer = served
         if request.changes != changes:
@@ -216,18 +229,22 @@ class _Handler(BaseHTTPRequestHandler):
         return answer(fields)
 
     def _body(self, largest: int) -> bytes:
-        """Return the body of the request, read in any case: who is cut off while sending does not read the answer."""
-        said = self.headers.get_all("Content-Length") or ["0"]
-        if len(said) > 1 or not (said[0].isascii() and said[0].isdigit()) or "Transfer-Encoding" in self.headers:
-            raise _Refused(
-                411, "Content-Length must say how long the body is, and Transfer-Encoding must not be there."
-            )
-        length = int(said[0][:12])
-        body = self.rfile.read(min(length, max(largest, SWALLOWED)))
+        """Return the body of the request. It is read even if it is refused, so that the client reads the answer."""
+        lengths = self.headers.get_all("Content-Length") or ["0"]
+        if (
+            len(lengths) > 1
+            or not (lengths[0].isascii() and lengths[0].isdigit())
+            or "Transfer-Encoding" in self.headers
+        ):
+            raise _Refused(411, "Content-Length must be the length of the body. Transfer-Encoding is not supported.")
+        length = int(lengths[0][:12])
+        body = self.rfile.read(min(length, max(largest, DISCARDED)))
         if length > largest:
             raise _Refused(413, f"the body has {length} bytes, but may have {largest}. Send less.")
         if len(body) < length:
-            raise _Refused(408, f"{len(body)} of {length} bytes came within {self.server.patience:g} s. Send it again.")
+            raise _Refused(
+                408, f"{len(body)} of {length} bytes arrived within {self.server.patience:g} s. Send it again."
+            )
         return body
 
     def _is_admitted(self) -> bool:
@@ -238,7 +255,7 @@ class _Handler(BaseHTTPRequestHandler):
         return True
 
     def _admit(self) -> None:
-        """Refuse who has another name for this machine, as a page that was rebound to it has, or not the token."""
+        """Refuse a request with a wrong Host (as after DNS rebinding by a web page) or a wrong token."""
         names = self.headers.get_all("Host") or []
         if len(names) != 1 or names[0].lower() not in {f"{HOST}:{self.server.port}", f"localhost:{self.server.port}"}:
             raise _Refused(403, f"Host must be {HOST}:{self.server.port}.")
@@ -256,12 +273,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse what is no request that HTTP knows; the library would answer with a page."""
+        """Refuse malformed HTTP with JSON; the library would answer with a page."""
         self.close_connection = True
-        self._send(code, {"error": message or explain or "this is no request"})
+        self._send(code, {"error": message or explain or "this is not an HTTP request"})
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's name; Any: as above
-        """Write what was asked to drover's log; the library would write it to standard error."""
+        """Write requests to drover's log; the library would write them to standard error."""
         log.debug(format, *args)
 
 
@@ -277,7 +294,7 @@ def _query(text: str) -> dict[str, object]:
         lambda: parse_qsl(text, keep_blank_values=True, strict_parsing=bool(text), max_num_fields=8)
     )
     if len(dict(pairs)) < len(pairs):
-        raise _Refused(400, "every field may be there once.")
+        raise _Refused(400, "a field appears twice. Send every field once.")
     return dict(pairs)
 
 

@@ -1,6 +1,7 @@
-"""What stopped a run, in words a person can act on.
+"""Errors that stopped a run, in words that a person can act on.
 
-Rule 1: an error of drover's stays what it is, wherever it was raised; Spark wraps it in traces of three languages.
+Rule 1: drover's own errors keep their text, wherever they were raised. Spark wraps them in tracebacks of Java, Scala
+and Python; this module finds them again.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ RAISED: Final = re.compile(r"^(\w+(?:Error|Exception)): ([^\n]+)", re.MULTILINE)
 MOST: Final = 400  # characters
 
 
-def clear(error: BaseException) -> DroverError:
-    """Return the error of drover's that is in `error`, or one that says what it is."""
+def as_drover_error(error: BaseException) -> DroverError:
+    """Return drover's own error inside `error`, or one that describes it."""
     if isinstance(error, DroverError):
         return error
-    if told := OURS.findall(str(error)):
-        made = DroverError(told[-1])
+    if texts := OURS.findall(str(error)):
+        made = DroverError(texts[-1])
     else:
         made = DroverError(
             f"the run stopped: {type(error).__name__}: {visible(reason(error), MOST)}. "
@@ -37,7 +38,7 @@ def clear(error: BaseException) -> DroverError:
 
 @contextmanager
 def readable(what: str) -> Iterator[None]:
-    """Turn an error of Spark's into one that a shell prints without a traceback."""
+    """Turn an error from Spark into one that the command line prints without a traceback."""
     try:
         yield
     except (PySparkException, Py4JError) as error:
@@ -45,7 +46,7 @@ def readable(what: str) -> Iterator[None]:
 
 
 def reason(error: BaseException) -> str:
-    """Return why, in one line."""
+    """Return the reason of an error in one line."""
     text = str(error)
     if own := OURS.findall(text):
         return str(own[-1])

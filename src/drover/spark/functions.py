@@ -1,6 +1,6 @@
 """Calling a user's function on Arrow data inside a Spark task.
 
-Rule 1: what the function returns is checked against its declaration before Spark sees it.
+Rule 1: drover checks the result of a function against its declaration before Spark sees it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from drover.network.types import arrow_type
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
-    """Calls the function of one operator; travels to the workers, where the function is imported by its path."""
+class UserFunctionCaller:
+    """Calls the function of one operator. It travels to the workers, which import the function by its path."""
 
     operator: UserDefined
     input: Schema

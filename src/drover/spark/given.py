@@ -1,6 +1,6 @@
-"""What the oracle is given: that it fits the network, and how far its watermarks have come.
+"""Inputs of the reference: checks them against the network, and computes their watermarks.
 
-Rule 1: what does not fit is refused before any job runs, by name.
+Rule 1: input that does not fit is refused by name before any job runs.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user
 from drover.errors import DroverError
 from drover.network.durations import Micros
 from drover.network.model import Network
-from drover.network.operators import TableRead, TableWrite
 from drover.network.parts import Source
-from drover.spark.compile import ARRIVAL
+from drover.spark.oracle.scope import ARRIVAL
 
 Watermark: TypeAlias = datetime | Mapping[str, datetime] | Literal["seen", "end"]
 
@@ -37,7 +36,7 @@ def final_watermarks(network: Network, streams: Mapping[str, DataFrame], waterma
         return dict.fromkeys(names, END)
     if watermark == "seen":
         return {source.name: _seen(source, streams[source.name]) for source in network.sources}
-    given: object = watermark  # whatever a caller without a type checker passes
+    given: object = watermark  # a caller without a type checker may pass anything
     if not isinstance(given, Mapping) or set(given) != set(names):
         raise DroverError(
             f"watermark is {watermark!r}, but must be 'seen', 'end', a datetime, or one datetime for each of the "
@@ -55,7 +54,7 @@ def _micros(instant: datetime) -> Micros:
 
 
 def _seen(source: Source, frame: DataFrame) -> Micros:
-    """Return the latest event time less the lateness; a source without rows holds everything back."""
+    """Return the latest event time less the lateness; a source without rows holds all windows open."""
     if source.time is None:
         return END
     latest = frame.agg(F.max(F.unix_micros(f"`{source.time}`"))).collect()[0][0]
@@ -63,15 +62,15 @@ def _seen(source: Source, frame: DataFrame) -> Micros:
 
 
 def _watermark(source: Source, latest: Micros) -> Micros:
-    """Return the watermark that an event time makes; Spark counts whole milliseconds."""
+    """Return the watermark for a latest event time; Spark counts whole milliseconds."""
     return (latest // 1000 - source.lateness // 1000) * 1000
 
 
 def passed_watermarks(network: Network, streams: Mapping[str, DataFrame]) -> dict[str, list[Micros]]:
     """Return, per source and batch, the watermark at which rows of that batch are late.
 
-    As in Spark, a batch closes windows by what the batches before it have shown, and rows are late by what the batch
-    before it had closed. A number that no row has is a batch without rows.
+    As in Spark, a batch closes windows by the event times of earlier batches, and its rows are late by the watermark of
+    the batch before. A number that no row has is a batch without rows.
     """
     shown: dict[str, dict[int, Micros]] = {}
     for source in network.sources:
@@ -90,19 +89,20 @@ def passed_watermarks(network: Network, streams: Mapping[str, DataFrame]) -> dic
 def check_given(
     network: Network, inputs: Mapping[str, DataFrame], tables: Mapping[str, DataFrame], batches: str | None
 ) -> None:
-    """Refuse inputs that are not the network's, or a network whose outcome no batch job can tell."""
+    """Refuse inputs that do not fit the network, and a network whose result a batch job cannot compute."""
     names = {source.name for source in network.sources}
     if set(inputs) != names:
         raise DroverError(
             f"inputs are {sorted(inputs)}, but the network {network.name!r} has the sources {sorted(names)}. "
             "Give one DataFrame for each."
         )
-    written = {operator.into for operator in network.operators if isinstance(operator, TableWrite)}
-    read = {operator.from_table for operator in network.operators if isinstance(operator, TableRead)}
+    users = [(operator.table, operator.writes_table) for operator in network.operators]
+    written = {table for table, writes in users if table is not None and writes}
+    read = {table for table, writes in users if table is not None and not writes}
     if both := sorted(written & read):
         raise DroverError(
             f"table {both[0]!r} is read and written by one network, so what is read depends on when rows arrive, "
-            "which a batch job cannot tell. Check the two parts as networks of their own."
+            "which a batch job does not know. Check reading and writing in two networks."
         )
     if missing := sorted(read - set(tables)):
         raise DroverError(f"table {missing[0]!r} has no rows given. Pass tables={{{missing[0]!r}: a DataFrame}}.")

@@ -1,10 +1,13 @@
-"""The handle of a running network, shaped like Spark's StreamingQuery."""
+"""The handle of a running network, shaped like Spark's StreamingQuery.
+
+Rule 1: a method with a name of Spark's does what Spark's does. Rule 2: the handle decides nothing; it passes calls on.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import polars as pl
@@ -13,159 +16,167 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from drover.control.explain import Explanation
-from drover.control.offer import Offer
-from drover.control.record import Record
+from drover.control.proposals import CurrentProposal
+from drover.control.record import PeriodRecord
 from drover.errors import DroverError
 from drover.network.grid import SpreadLike
 from drover.network.queries import Query
-from drover.network.queries.notation import Entry
+from drover.network.queries.notation import QueryEntry
 from drover.placement.plan import Plan
 from drover.spark.controller import Controller
 from drover.spark.driver import Driver, Listener
 from drover.spark.endpoint import Endpoint
-from drover.spark.failures import clear
-from drover.spark.queries.clerk import Given, Receipt
+from drover.spark.failures import as_drover_error
+from drover.spark.progress import describe
+from drover.spark.queries.catalog import QueryLike, Receipt
 from drover.spark.queries.moving import move
-from drover.spark.queries.office import Office
-from drover.spark.sinks import Memory, Several
+from drover.spark.queries.service import QueryService
 
 
 class Handle:
-    """A running network. Everything Spark's StreamingQuery tells and does, and the plan besides."""
+    """A running network: the interface of Spark's StreamingQuery, plus plan, control loop and submitted queries."""
 
     def __init__(
-        self, spark: SparkSession, query: StreamingQuery, driver: Driver, controller: Controller, office: Office,
-        endpoint: Endpoint | None = None, *, closes: bool,
-    ) -> None:  # fmt: skip
-        self.control = controller  # the loop that decides on the plan
-        self._office = office
+        self,
+        spark: SparkSession,
+        query: StreamingQuery,
+        driver: Driver,
+        controller: Controller,
+        queries: QueryService,
+        endpoint: Endpoint | None = None,
+        *,
+        closes: bool,
+    ) -> None:
+        self.control = controller  # the control loop
+        self._queries = queries
         self._endpoint = endpoint
         self._spark = spark
         self._query = query
         self._driver = driver
-        self._closes = closes  # whether to close windows when the sources are drained
+        self._closes = closes  # whether to close all windows once the sources have ended
         self._stopped = threading.Event()
 
     @property
     def id(self) -> str:
-        """Spark's id of the query, the same after a restart from its checkpoint."""
+        """Spark's id of the query. It stays the same after a restart from the checkpoint."""
         return str(self._query.id)
 
     @property
     def isActive(self) -> bool:  # noqa: N802 - Spark's name
-        """Whether it is running."""
+        """Whether the network is running."""
         return bool(self._query.isActive)
 
     @property
     def status(self) -> Mapping[str, Any]:
-        """What it is doing now."""
+        """What Spark's query is doing now."""
         return dict(self._query.status)
 
     @property
     def lastProgress(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
-        """What the last batch did: Spark's figures, and drover's under `drover`."""
+        """The figures of the last batch: Spark's, and drover's under the key `drover`."""
         history = list(self._driver.history)
         if not history:
             return None
         progress: Mapping[str, Any] = self._query.lastProgress or {}
-        # Spark tells of a batch a moment after drover has committed it: take the last that both have told of.
-        told = progress.get("batchId")
-        both = [entry for entry in history if entry["sparkBatch"] == told]
-        return {**progress, "drover": (both or history)[-1]}
+        # Spark reports a batch a moment after drover has committed it. Take the last batch that both have reported.
+        reported = progress.get("batchId")
+        both = [facts for facts in history if facts.spark_batch == reported]
+        return {**progress, "drover": describe((both or history)[-1])}
 
     @property
     def recentProgress(self) -> list[dict[str, Any]]:  # noqa: N802 - Spark's name
-        """What the last batches did; drover's figures only."""
-        return list(self._driver.history)
+        """The figures of the last batches; drover's only."""
+        return [describe(facts) for facts in list(self._driver.history)]
 
     @property
     def plan(self) -> Plan:
-        """The plan from the next batch on."""
+        """The plan that the next batch will use."""
         return self._driver.planner.plan
 
     def move(self, name: str, node: int) -> Plan:
-        """Move a unit, or else the query of that name, to a node, with its state, from the next batch on."""
-        return move(self.control, self._office, name, node)
+        """Move the unit or the query of that name to a node, with its state, from the next batch on."""
+        return move(self.control, self._queries, name, node)
 
     def scale(self, nodes: int) -> Plan:
-        """Go on with another number of nodes from the next batch on."""
+        """Change the number of nodes from the next batch on."""
         return self._driver.planner.replan(lambda plan: plan.scale(nodes))
 
     def spread(self, join: str, spread: SpreadLike) -> Plan:
-        """Spread a join over so many instances, over a grid, (rows, columns), or (`auto`) as the control loop decides.
+        """Spread a join over that many instances, over a grid (rows, columns), or as the control loop decides (`auto`).
 
-        From the next batch on; the pairs stay the same. It holds until something else is asked, also after a restart.
+        This takes effect with the next batch. Results stay the same. The setting survives a restart and holds until you
+        call `spread` again.
         """
         return self.control.spread(join, spread)
 
     @property
-    def proposal(self) -> Offer:
-        """The change of plan that waits, or one worked out now, with loads, goals and reasons; or why there is none."""
+    def proposal(self) -> CurrentProposal:
+        """The proposal that you can apply now, with loads, goals and reasons; or the reason why there is none."""
         return self.control.proposal()
 
-    def apply(self, proposal: str) -> Record:
-        """Carry out a proposal, by its id, exactly as it was shown; DroverError if the world has changed since."""
+    def apply(self, proposal: str) -> PeriodRecord:
+        """Carry out a proposal, by its id, exactly as it was shown; DroverError if it is no longer applicable."""
         return self.control.approve(proposal)
 
     def explain(self, unit: str) -> Explanation:
-        """Return why a unit is where it is."""
+        """Return why a unit is on its node."""
         return self.control.explain(unit)
 
     @property
-    def decisions(self) -> list[Record]:
-        """What the control loop has decided in the last periods, oldest first."""
+    def decisions(self) -> list[PeriodRecord]:
+        """The decisions of the control loop in the last periods, oldest first."""
         return self.control.records
 
     def mode(self, mode: str) -> None:
-        """Let the control loop `observe`, `propose` or move by itself (`auto`) from now on."""
+        """Set what the control loop does: `observe`, `propose`, or move units without asking (`auto`)."""
         self.control.change(mode=mode)
 
     def drain(self, node: int, *, empty: bool = True) -> None:
-        """Empty a node from the next period on and keep it empty, or (`empty` False) use it again."""
+        """Empty a node from the next period on and keep it empty; with `empty=False`, use it again."""
         self.control.drain(node, empty=empty)
 
-    def submit(self, queries: Iterable[Given] | Given, *, atomic: bool = False) -> Receipt:
-        """Hand in queries (`drover.Query`, or dicts as in a query file); those accepted run from the next batch on.
+    def submit(self, queries: Iterable[QueryLike] | QueryLike, *, atomic: bool = False) -> Receipt:
+        """Submit queries (`drover.Query`, or dicts as in a query file). Accepted queries run from the next batch on.
 
-        Each is judged by itself, and refused with its reasons or accepted; with `atomic` all are, or none.
+        Each query is accepted or refused by itself, with reasons. With `atomic`, all are accepted or none.
         """
-        given = [queries] if isinstance(queries, (Query, Entry, Mapping)) else queries
-        return self._office.submit(given, atomic=atomic)
+        given = [queries] if isinstance(queries, (Query, QueryEntry, Mapping)) else queries
+        return self._queries.submit(given, atomic=atomic)
 
     def drop(self, *names: str, tenant: str | None = None, every: bool = False) -> tuple[str, ...]:
-        """Take queries out from the next batch on: those named, or every one; return their names."""
-        return self._office.drop(names, tenant=tenant, every=every)
+        """Drop queries from the next batch on, by name, or all with `every`; return their names."""
+        return self._queries.drop(names, tenant=tenant, every=every)
 
     def queries(self, tenant: str | None = None) -> pl.DataFrame:
-        """Return one row per submitted query: state, node, rates, cost, and why some are parked."""
-        return self._office.table(tenant)
+        """Return one row per submitted query: state, node, rates, cost, and why it is parked, if it is."""
+        return self._queries.table(tenant)
 
     def results(self, query: str) -> pl.DataFrame:
-        """Return all rows of one query so far, of a run whose sink for queries keeps them in memory."""
-        sink = self._office.sink
-        for one in sink.sinks if isinstance(sink, Several) else (sink,):
-            if isinstance(one, Memory):
-                return one.rows(query)
-        raise DroverError("no sink keeps results of queries in memory. Give drover.run(..., queries=sinks.Memory()).")
+        """Return all rows of one query so far. The run needs a `Memory` sink for queries."""
+        return self._queries.results(query)
 
     @property
     def parked(self) -> dict[str, str]:
-        """Operators that failed and are not run any more, with the reason."""
+        """The operators that failed and were stopped, each with the reason."""
         return self._driver.parked
 
     def resume(self, operator: str) -> None:
-        """Run a parked operator again from the next batch on, with the state it had before it failed."""
+        """Run a parked operator again from the next batch on, with its state from before the failure."""
         self._driver.resume(operator)
 
-    def listen(self, listener: Listener) -> None:
-        """Call a function with drover's figures of every batch, once it is committed, in the thread of the batch.
+    def listen(self, listener: Callable[[Mapping[str, Any]], object]) -> None:  # Any: JSON
+        """Call a function with drover's figures of every batch, as in `recentProgress`; see `on_batch`."""
+        self._driver.listen(lambda facts: listener(describe(facts)))
 
-        A function that raises is not called again; the batch goes on.
+    def on_batch(self, listener: Listener) -> None:
+        """Call a function with the `BatchFacts` of every committed batch, in the thread of the batch.
+
+        A function that raises is not called again. The batch is not affected.
         """
         self._driver.listen(listener)
 
     def processAllAvailable(self) -> None:  # noqa: N802 - Spark's name
-        """Wait until all rows that are there now are processed, and close the windows they allow to close."""
+        """Wait until all rows that are available now are processed, and close every window that can be closed."""
         try:
             self._query.processAllAvailable()
         except StreamingQueryException as error:
@@ -173,9 +184,10 @@ class Handle:
         self._close_windows()
 
     def awaitTermination(self, timeout: int | None = None) -> bool:  # noqa: N802 - Spark's name
-        """Wait until it ends, by itself, by `stop` or by an error, which is raised here; at most `timeout` seconds.
+        """Wait until the run ends, at most `timeout` seconds; return whether it has ended.
 
-        An error is a DroverError if it says what is wrong with tables, sinks or operators, else Spark's own.
+        If an error ended the run, it is raised here: a DroverError for a problem with tables, sinks or operators,
+        otherwise Spark's own error.
         """
         try:
             ended = self._query.awaitTermination(timeout) if timeout is not None else self._query.awaitTermination()
@@ -183,7 +195,7 @@ class Handle:
             raise self._failed(error) from error
         if ended is False:
             return False
-        if self._driver.failure is not None and not self._stopped.is_set():  # while closing windows
+        if self._driver.failure is not None and not self._stopped.is_set():  # it failed while closing windows
             raise self._failed(self._driver.failure)
         if self._closes and not self._stopped.is_set():
             self._closes = False
@@ -192,22 +204,22 @@ class Handle:
         return True
 
     def exception(self) -> DroverError | None:
-        """Return what stopped it, or None if it is running or was stopped on purpose."""
+        """Return the error that ended the run; None while it is running, or if you stopped it."""
         error = self._query.exception()
         if error is not None:
             return self._failed(error)
         failure = self._driver.failure
-        return None if failure is None or self._stopped.is_set() else clear(failure)
+        return None if failure is None or self._stopped.is_set() else as_drover_error(failure)
 
     def stop(self) -> None:
-        """Stop it after the batch that is running; a new run on the same checkpoint goes on where this one ends."""
-        self._stopped.set()  # first, so that nobody who waits for the end takes it for the sources' end
+        """Stop after the current batch. A new run on the same checkpoint continues from there."""
+        self._stopped.set()  # first; otherwise `awaitTermination` would close windows as if the sources had ended
         self._driver.finish()
         ender = threading.Thread(target=self._query.stop, name="drover stop")
         ender.start()
         while self._query.isActive:
             time.sleep(0.01)
-        self._driver.let_go()
+        self._driver.release()
         ender.join()
         self._end()
 
@@ -218,12 +230,12 @@ class Handle:
             raise self._failed(error) from error
 
     def _failed(self, error: BaseException) -> DroverError:
-        """Let go of the checkpoint and return what happened, as the driver saw it: nearer to the cause than Spark."""
+        """Release the checkpoint and return the error that the driver saw: it is nearer to the cause than Spark's."""
         self._end()
-        return clear(self._driver.failure or error)
+        return as_drover_error(self._driver.failure or error)
 
     def _end(self) -> None:
-        """Let go of the checkpoint, once both loops have ended and who has asked something has the answer."""
+        """Release the checkpoint, after both loops have ended and pending requests are answered."""
         if self._endpoint is not None:
             self._endpoint.close()
         self.control.close()

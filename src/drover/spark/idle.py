@@ -1,10 +1,10 @@
-"""Closing windows while no rows come.
+"""Closing windows while no rows arrive.
 
-Spark runs a batch without rows when the watermark has moved and no data follow, so that results do not wait for the
-next row; to Spark drover's query has no windows, so drover does it itself. Spark's own switch holds for both.
+Spark runs a batch without rows when the watermark has moved and no data follow, so that results need not wait for the
+next row. Spark does not see drover's windows, so drover runs such batches itself. Spark's own setting switches both.
 
-Rule 1: windows close only after Spark has looked for rows and found none. Rule 2: what a closing batch does, and
-whether there is anything to close, is the driver's business.
+Rule 1: windows close only after Spark has looked for rows and found none.
+Rule 2: the driver decides whether there is anything to close, and runs the batch.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 from drover.spark.driver import Driver
 
 SWITCH: Final = "spark.sql.streaming.noDataMicroBatches.enabled"
-PAUSE: Final = 0.2  # seconds between two looks at a query that has windows to close
+PAUSE: Final = 0.2  # seconds between two checks of a query that has windows to close
 
 
 def close_when_idle(spark: SparkSession, query: StreamingQuery, driver: Driver) -> None:
-    """Start a thread that closes windows whenever the query waits for rows, unless that is switched off."""
+    """Start a thread that closes windows whenever the query waits for rows, unless Spark's setting says not to."""
     if (spark.conf.get(SWITCH, "true") or "").lower() == "true":
         threading.Thread(target=_watch, args=(spark, query, driver), name="drover idle", daemon=True).start()
 
@@ -35,14 +35,14 @@ def _watch(spark: SparkSession, query: StreamingQuery, driver: Driver) -> None:
         try:
             if waits(query.status):
                 driver.close_windows(spark)
-        except Py4JError:  # Java has gone
+        except Py4JError:  # Java has ended
             return
-        except Exception:  # noqa: BLE001 - of whatever kind: the driver has kept it, and whoever waits is told
+        except Exception:  # noqa: BLE001 - the driver keeps any error, and `awaitTermination` raises it
             query.stop()
             return
         time.sleep(PAUSE)
 
 
 def waits(status: Mapping[str, Any]) -> bool:
-    """Say whether a query has looked for rows and found none; before its first look it is initializing."""
+    """Return whether a query has looked for rows and found none; before its first look it is initializing."""
     return str(status["message"]).startswith("Waiting") and not (status["isDataAvailable"] or status["isTriggerActive"])

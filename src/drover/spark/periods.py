@@ -1,7 +1,7 @@
-"""From batches to periods: what all batches of a period did together, as the control loop takes it in.
+"""From batches to periods: what all batches of a period did together, as the control loop reads it.
 
-Rule 1: a period ends with a batch, and lasts from commit to commit, so that rates count waiting, too. So the first
-batch of a run belongs to none: how long its rows have waited is not known, and it pays for starting Spark.
+Rule 1: a period ends with a batch and lasts from commit to commit, so that rates include waiting. The first batch of a
+run belongs to no period: nobody knows how long its rows have waited, and it includes the start of Spark.
 """
 
 from __future__ import annotations
@@ -10,141 +10,157 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import Any, Final
+from typing import Final
 
-from drover.control.state import State
-from drover.load.sample import Sample, Totals, own_name, samples_of
+from drover.control.state import ControlState
+from drover.load.sample import Sample, merged, own_name
 from drover.network.model import Network
+from drover.spark.facts import BatchFacts, samples_of
 
-Figures = Mapping[str, Any]  # Any: JSON, as in `recentProgress`
-USUAL: Final = 20  # batches that tell how long nodes usually take
-TELLING: Final = 0.05  # seconds of tasks in a period; of less, the share of the processor that they had tells nothing
+USUAL: Final = 20  # batches whose node seconds count as usual
+LEAST_SECONDS: Final = 0.05  # seconds of a node's tasks in a period; below it, the share of the processor is noise
 
-Facts = tuple[float, dict[str, float], tuple[Sample, ...]]  # seconds, rows by source, samples
+
+@dataclass(frozen=True, slots=True)
+class PeriodFacts:
+    """What the batches of one period did, as the load model reads it."""
+
+    seconds: float
+    rows: Mapping[str, float]  # by source
+    samples: tuple[Sample, ...]  # by operator, and one more for each instance of a spread join
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodSummary:
+    """The figures of a period that `drover history` and the report show."""
+
+    seconds: float
+    batches: float
+    batch_seconds: float  # of a batch, on average
+    slowest_batch: float
+    slowest_node: float  # seconds that the nodes took in the slowest batch
+    rows: float
+    routed_bytes: float
+    replication: float  # nodes that a source goes to, on average
 
 
 @dataclass(frozen=True, slots=True)
 class Collected:
     """One period."""
 
-    period: Facts
-    figures: Mapping[str, float]
+    period: PeriodFacts
+    summary: PeriodSummary
     moved: tuple[tuple[float, float], ...] = ()  # seconds that moves took beyond what is usual, and their bytes
     speeds: tuple[float, ...] = ()  # (n,) CPU seconds of a node's tasks per second of theirs; 0: unknown
-    herd: tuple[float, ...] = ()  # (n,) busy seconds per second of submitted queries
+    query_busy: tuple[float, ...] = ()  # (n,) busy seconds per second of submitted queries
 
-    def after(self, state: State) -> State:
-        """Return what the loop remembers once it has seen this period, too."""
-        state = replace(state, window=state.window.push(state.period + 1, *self.period))
-        state = state.clock(self.speeds, self.herd)
+    def after(self, state: ControlState) -> ControlState:
+        """Return the state of the control loop after this period."""
+        period = self.period
+        window = state.window.push(state.period + 1, period.seconds, period.rows, period.samples)
+        state = replace(state, window=window).add_speeds(self.speeds, self.query_busy)
         for seconds, size in self.moved:
-            state = state.learn(seconds, size)
+            state = state.learn_move_cost(seconds, size)
         return state
 
 
 @dataclass(slots=True)
-class Ledger:
-    """The batches of the period that is running."""
+class PeriodAccumulator:
+    """The batches of the current period."""
 
     network: Network
     last: float | None = None  # when the last period ended; None before the first batch
-    _batches: list[Figures] = field(default_factory=list)
+    _batches: list[BatchFacts] = field(default_factory=list)
     _usual: deque[float] = field(default_factory=lambda: deque(maxlen=USUAL))  # seconds of the nodes, lately
-    _expected: dict[int, float] = field(default_factory=dict)  # bytes that plan of that number moves
+    _expected: dict[int, float] = field(default_factory=dict)  # bytes that the plan of a number moves
     _moved: list[tuple[float, float]] = field(default_factory=list)
 
     def expect(self, plan: int, size: float) -> None:
         """Note that the first batch with a plan moves so many bytes."""
         self._expected[plan] = size
 
-    def take(self, now: float, figures: Figures, period: float) -> Collected | None:
+    def take(self, now: float, facts: BatchFacts, period: float) -> Collected | None:
         """Take in a batch that was committed now; return the period that ends with it, if one does."""
-        nodes = float(figures["seconds"]["nodes"])
-        due = [plan for plan in self._expected if plan <= figures["plan"]]  # a plan may come and go between batches
+        # A plan may be replaced before any batch uses it; its moves then happen with the later plan.
+        due = [plan for plan in self._expected if plan <= facts.plan]
         size = sum(self._expected.pop(plan) for plan in due)
         if size > 0 and self._usual:
-            self._moved.append((nodes - median(self._usual), size))
-        self._usual.append(nodes)
+            self._moved.append((facts.seconds.nodes - median(self._usual), size))
+        self._usual.append(facts.seconds.nodes)
         if self.last is None:
             self.last = now
             return None
-        self._batches.append(figures)
+        self._batches.append(facts)
         seconds = now - self.last
         if seconds < period or seconds <= 0:
             return None
-        batches, self._batches = self._batches, []
-        moved, self._moved = tuple(self._moved), []
+        batches = self._batches
+        self._batches = []
+        moved = tuple(self._moved)
+        self._moved = []
         self.last = now
-        told = facts(self.network, batches, seconds), summary(batches, seconds)
-        return Collected(*told, moved, speeds_of(batches), herd_of(batches, seconds))
+        return Collected(
+            period_of(self.network, batches, seconds),
+            summary(batches, seconds),
+            moved,
+            speeds_of(batches),
+            query_busy_of(batches, seconds),
+        )
 
 
-def facts(network: Network, batches: list[Figures], seconds: float) -> Facts:
+def period_of(network: Network, batches: list[BatchFacts], seconds: float) -> PeriodFacts:
     """Return what batches did in a period of so many seconds."""
-    names = [source.name for source in network.sources]
-    rows = {name: float(sum(figures["rowsIn"].get(name, 0) for figures in batches)) for name in names}
-    totals = [total for figures in batches for total in totals_of(figures)]
-    return seconds, rows, (*samples_of(network, rows, totals), *_instances(batches))
+    rows = {source.name: float(sum(one.rows_in.get(source.name, 0) for one in batches)) for source in network.sources}
+    whole = merged(sample for facts in batches for sample in samples_of(network, facts))
+    return PeriodFacts(seconds, rows, (*whole.values(), *_instances(batches)))
 
 
-def totals_of(figures: Figures) -> list[Totals]:
-    """Return what operators did in a batch; one with several instances did what all of them did."""
-    found: dict[str, Totals] = {}
-    for one in figures["samples"]:
-        name, before = one["operator"], found.get(one["operator"], Totals(one["operator"], 0, 0, 0.0))
-        found[name] = Totals(
-            name, before.rows_in + one["rows_in"], before.rows_out + one["rows_out"], before.busy + one["busy"],
-            before.state_bytes + one["state_bytes"], name in found,
-        )  # fmt: skip
-    return list(found.values())
-
-
-def _instances(batches: list[Figures]) -> Iterator[Sample]:
-    """Yield what instances did, of operators that had several in all batches of a period."""
-    told = [{(one["operator"], one.get("instance", 0)): one for one in figures["samples"]} for figures in batches]
-    for name in sorted({name for name, number in told[-1] if number}):
-        numbers = [sorted(number for each, number in one if each == name) for one in told]
+def _instances(batches: list[BatchFacts]) -> Iterator[Sample]:
+    """Yield a sample per instance, for every operator with the same instances in all batches of a period."""
+    # If the shape changed within the period, shares of instances from before the change mean nothing after it.
+    found = [{(one.sample.operator, one.instance): one.sample for one in facts.operators} for facts in batches]
+    for name in sorted({name for name, number in found[-1] if number}):
+        numbers = [sorted(number for each, number in samples if each == name) for samples in found]
         if all(each == numbers[-1] for each in numbers):
             for number in numbers[-1]:
-                each = [one[name, number] for one in told]
-                busy = sum(float(one["busy"]) for one in each)
-                yield Sample(own_name(name, number), {}, {}, busy, each[-1]["state_bytes"])
+                each = [samples[name, number] for samples in found]
+                busy = sum(sample.busy for sample in each)
+                yield Sample(own_name(name, number), {}, {}, busy, each[-1].state_bytes)
 
 
-def speeds_of(batches: list[Figures]) -> tuple[float, ...]:
+def speeds_of(batches: list[BatchFacts]) -> tuple[float, ...]:
     """Return the share of a processor that each node of the last batch had while it worked, (n,); 0 if unknown."""
-    alike = [figures for figures in batches if figures["nodes"] == batches[-1]["nodes"]]
+    nodes = batches[-1].nodes
+    # The number of nodes may have changed within the period.
+    alike = [facts for facts in batches if facts.nodes == nodes]
     found = []
-    for node in range(int(batches[-1]["nodes"])):
-        busy, wall = (sum(float(figures[what][node]) for figures in alike) for what in ("busy", "wall"))
-        found.append(round(min(busy / wall, 1.0), 4) if wall >= TELLING else 0.0)
+    for node in range(nodes):
+        busy = sum(facts.busy[node] for facts in alike)
+        wall = sum(facts.wall[node] for facts in alike)
+        found.append(round(min(busy / wall, 1.0), 4) if wall >= LEAST_SECONDS else 0.0)
     return tuple(found)
 
 
-def herd_of(batches: list[Figures], seconds: float) -> tuple[float, ...]:
-    """Return what submitted queries took of each node of the last batch, (n,), in busy seconds per second."""
-    nodes = int(batches[-1]["nodes"])
-    alike = [figures for figures in batches if figures["nodes"] == nodes and "queries" in figures]
-    return tuple(
-        round(sum(figures["queries"]["busy"][node] for figures in alike) / seconds, 4) for node in range(nodes)
-    )
+def query_busy_of(batches: list[BatchFacts], seconds: float) -> tuple[float, ...]:
+    """Return the busy seconds per second that submitted queries took of each node of the last batch, (n,)."""
+    nodes = batches[-1].nodes
+    queries = [facts.queries for facts in batches if facts.nodes == nodes and facts.queries is not None]
+    return tuple(round(sum(one.busy[node] for one in queries) / seconds, 4) for node in range(nodes))
 
 
-def summary(batches: list[Figures], seconds: float) -> dict[str, float]:
-    """Return what people want to see of a period."""
-    times = [sum(figures["seconds"][part] for part in ("compute", "sinks", "commit")) for figures in batches]
-    rows = sum(sum(figures["rowsIn"].values()) for figures in batches)
-    sent = {(one["stream"], one["node"]) for figures in batches for one in figures["routed"]}
+def summary(batches: list[BatchFacts], seconds: float) -> PeriodSummary:
+    """Return the figures of a period."""
+    times = [facts.seconds.whole for facts in batches]
+    routed = [edge for facts in batches for edge in facts.routed]
+    sent = {(edge.stream, edge.node) for edge in routed}
     streams = {stream for stream, _node in sent}
-    return {
-        "seconds": round(seconds, 4),
-        "batches": float(len(batches)),
-        "batch_seconds": round(sum(times) / len(times), 4),
-        "slowest_batch": round(max(times), 4),
-        "slowest_node": round(max(figures["seconds"]["nodes"] for figures in batches), 4),
-        "rows": float(rows),
-        "routed_bytes": float(sum(one["bytes"] for figures in batches for one in figures["routed"])),
-        "replication": round(len(sent) / len(streams), 4)
-        if streams
-        else 0.0,  # nodes that a source goes to, on average
-    }
+    return PeriodSummary(
+        seconds=round(seconds, 4),
+        batches=float(len(batches)),
+        batch_seconds=round(sum(times) / len(times), 4),
+        slowest_batch=round(max(times), 4),
+        slowest_node=round(max(facts.seconds.nodes for facts in batches), 4),
+        rows=float(sum(sum(facts.rows_in.values()) for facts in batches)),
+        routed_bytes=float(sum(edge.bytes for edge in routed)),
+        replication=round(len(sent) / len(streams), 4) if streams else 0.0,
+    )

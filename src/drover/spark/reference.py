@@ -1,7 +1,7 @@
-"""The oracle: any network as plain Spark batch DataFrames, operator by operator.
+"""The reference result of a network: plain Spark batch DataFrames, operator by operator.
 
-Rule 1: it uses the network's model and its expressions as Spark SQL, and nothing else of drover, so that whatever it
-disagrees with is wrong. Rule 2: it is lazy, as DataFrames are; no job runs here but where `watermark` must be measured.
+Rule 1: it uses the network's model and its expressions as Spark SQL, and nothing else of drover. If the engine
+disagrees with it, the engine is wrong. Rule 2: it is lazy, like all DataFrames; a job runs only to measure a watermark.
 """
 
 from __future__ import annotations
@@ -15,15 +15,17 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user
 
 from drover.network.durations import Micros
 from drover.network.model import Network
-from drover.network.operators import Operator, Switch, TableWrite
+from drover.network.operators import Operator
 from drover.network.parts import Source
-from drover.spark.compile import ARRIVAL, COMPILERS, Scope, compile_switch, never_late, upserted
 from drover.spark.given import Watermark, check_given, final_watermarks, passed_watermarks
+from drover.spark.oracle import ORACLES
+from drover.spark.oracle.scope import ARRIVAL, Scope, never_late
+from drover.spark.oracle.table_write import upserted
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What a network gives: every stream, and every written table with its final rows."""
+    """The result of a network: every stream, and the final rows of every written table."""
 
     streams: Mapping[str, DataFrame]
     tables: Mapping[str, DataFrame]
@@ -37,14 +39,16 @@ def reference(
     watermark: Watermark = "seen",
     batches: str | None = None,
 ) -> Reference:
-    """Return what `network` gives for `inputs`, one DataFrame per source, as Spark's append mode would.
+    """Return the result of `network` for `inputs`, one DataFrame per source, as Spark's append mode would compute it.
 
-    A window is in the result if the watermark has reached its end. `watermark` is where it stands after the last row:
+    A window is in the result if the watermark has reached its end. `watermark` is its value after the last row:
     "seen" (per source the latest event time less its lateness, in whole milliseconds, as Spark measures it), "end"
     (past everything: all windows close), an instant for all sources, or one per source.
     `batches` names a column of the inputs (int, from 0) with the micro-batch in which each row arrived. Rows that came
-    after their window had closed, or below the watermark of a join, are then left out as late; without it none is.
-    `tables` has the initial rows of every table the network touches; a written table may be left out and starts empty.
+    after their window had closed, or below the watermark of a join, are then dropped as late; without it, no row is
+    late.
+    `tables` has the initial rows of every table of the network; a table that is only written may be left out, and
+    starts empty.
     """
     given = dict(tables or {})
     check_given(network, inputs, given, batches)
@@ -60,19 +64,12 @@ def reference(
         return [min(each) for each in zip(*(passed[name] for name in roots[operator.outputs[0]]), strict=True)]
 
     scope = Scope(network, streams, given, watermark_of, late)
-    writes: dict[str, list[tuple[str, DataFrame]]] = {}
     for operator in network.order:
-        if isinstance(operator, Switch):
-            streams |= compile_switch(operator, scope)
-        elif isinstance(operator, TableWrite):
-            time = network.streams[operator.input].time or ""
-            writes.setdefault(operator.into, []).append((time, streams[operator.input]))
-        else:
-            streams[operator.name] = COMPILERS[operator.kind](operator, scope)
+        streams |= ORACLES[operator.kind](operator, scope)
     stored = {
-        table.name: upserted(table, given.get(table.name), writes[table.name])
+        table.name: upserted(table, given.get(table.name), scope.writes[table.name])
         for table in network.tables
-        if table.name in writes
+        if table.name in scope.writes
     }
     shown = {name: stream.drop(ARRIVAL) for name, stream in streams.items()}
     return Reference(MappingProxyType(shown), MappingProxyType(given | stored))

@@ -1,8 +1,8 @@
-"""Replay: the rows of a file or of a batch DataFrame as a stream, in order of time, for demos and tests.
+"""Replay: the rows of a file or a batch DataFrame as a stream, in order of time, for demos and tests.
 
-Rule 1: an offset is a number of rows in one fixed order (time first, then all other columns), so that a batch is a
-slice, the same on every attempt, and a restart goes on with the very next row.
-Rule 2: only the driver's machine needs the rows as a file; a batch carries its slice to the executors.
+Rule 1: an offset is a number of rows in one fixed order: time first, then all other columns. So a batch is a slice, the
+same on every attempt, and a restart continues with the next row.
+Rule 2: only the driver needs the rows as a file; a batch carries its slice to the executors.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailable
 from pyspark.sql.types import StructType
 
 from drover.errors import DroverError
-from drover.spark.daemon import hush
+from drover.runs.formats import SOURCE_FORMATS
+from drover.spark.daemon import silence_broken_pipe
 
-hush(sys.modules["__main__"])
+silence_broken_pipe(sys.modules["__main__"])
 
 FORMAT: Final = "drover-replay"
 ROWS_PER_TASK: Final = 100_000
-FORMATS: Final = {".csv": "csv", ".json": "json", ".ndjson": "json", ".parquet": "parquet", ".orc": "orc"}
+FORMATS: Final = {suffix: one.name for one in SOURCE_FORMATS.values() for suffix in one.suffixes}
 ENDLESS: Final = np.iinfo(np.int64).max  # a row without a time comes last
 
 
@@ -51,10 +52,10 @@ def replay(
 ) -> DataFrame:
     """Return a streaming DataFrame that replays rows in the order of their column `time`.
 
-    `rows` is a batch DataFrame, or the path of a CSV, JSON, Parquet or ORC file (perhaps compressed) or folder with
-    its `schema` and reader's `options`. `speed` is a multiple of real time: at 60, an hour passes in a minute, counted
-    from the first row, or from `start` where several replays are to keep step. Without it rows come as fast as they are
-    taken, in so many `batches` of equal size. A query with trigger availableNow takes all rows without waiting.
+    `rows` is a batch DataFrame, or the path of a CSV, JSON, Parquet or ORC file or folder, which may be compressed;
+    `schema` and `options` are for its reader. `speed` is a multiple of real time: at 60, an hour passes in a minute.
+    Time begins with the first row, or with `start`, if several replays must run in step. Without `speed`, rows come as
+    fast as the query takes them, in `batches` of equal size. A query with trigger availableNow takes all rows at once.
     """
     if speed is not None and not speed > 0:
         raise DroverError(f"speed is {speed}, but must be above 0. Give 60 for an hour per minute, None for no wait.")
@@ -91,14 +92,14 @@ def _read(spark: SparkSession, path: str, schema: str | StructType | None, optio
 
 @cache
 def _folder() -> Path:
-    """Return the folder of this process's replays, which goes when the process ends."""
+    """Return the folder of this process's replays, which is deleted when the process ends."""
     folder = tempfile.mkdtemp(prefix="drover-replay-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
 
 
 def _store(frame: DataFrame, time: str) -> str:
-    """Write the rows in their order to a file that can be used where it lies, and return its path."""
+    """Write the rows in their order to a file that can be mapped into memory, and return its path."""
     others = [name for name in frame.columns if name != time]
     table = frame.toArrow().sort_by([(name, "ascending") for name in (time, *others)]).combine_chunks()
     descriptor, path = tempfile.mkstemp(suffix=".arrow", dir=_folder())
@@ -108,14 +109,14 @@ def _store(frame: DataFrame, time: str) -> str:
 
 
 class Slice(InputPartition):
-    """Rows on their way to a task."""
+    """The rows of one task, as an Arrow IPC stream."""
 
     def __init__(self, rows: bytes) -> None:
         self.rows = rows
 
 
 class Replay(DataSource):
-    """Spark's view of a replay; what it is given comes from `replay` alone."""
+    """Spark's view of a replay; only `replay` makes its options."""
 
     @classmethod
     def name(cls) -> str:
@@ -128,7 +129,7 @@ class Replay(DataSource):
 
 
 class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Says how many rows are due, and hands them out."""
+    """Tells Spark how many rows are due, and reads them."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self.table = pa.ipc.open_file(pa.memory_map(options["file"])).read_all()
@@ -137,19 +138,20 @@ class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.batches = int(options["batches"])
         self.start = float(options["start"]) * 1e6 if "start" in options else None
         self.first: int | None = None  # row that this query began with
-        self.origin: tuple[float, float] | None = None  # an instant of this clock, and the event time it stands for
+        self.origin: tuple[float, float] | None = None  # a time of this clock, and the event time at that moment
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
         """Return the offset before the first row."""
         return {"row": 0}
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """Forget the speed: all rows are there."""
+        """Ignore the speed: all rows are available."""
         self.speed = None
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802, ARG002 - as above
         """Return the number of rows that are due."""
-        done, count = start["row"], len(self.micros)
+        done = start["row"]
+        count = len(self.micros)
         if done >= count:
             return start
         if self.speed is None:
@@ -157,7 +159,8 @@ class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self.first is None:
             self.first = done
         if done == self.first:
-            # A query's first batch takes seconds, for workers to start: it gets one row, and the clock waits for it.
+            # The first batch of a query takes seconds, until workers have started. It gets one row, and time begins
+            # after it.
             return {"row": done + 1}
         if self.origin is None:
             begin = self.start if self.first == 0 and self.start is not None else float(self.micros[self.first])
@@ -167,7 +170,7 @@ class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {"row": max(done, int(np.searchsorted(self.micros, reached, side="right")))}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[Slice]:
-        """Return the rows of a batch, a task's worth at a time."""
+        """Return the rows of a batch, divided into tasks."""
         return [
             Slice(_packed(self.table.slice(first, min(ROWS_PER_TASK, end["row"] - first))))
             for first in range(start["row"], end["row"], ROWS_PER_TASK)
@@ -179,17 +182,17 @@ class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         yield from pa.ipc.open_stream(partition.rows)
 
     def stop(self) -> None:
-        """End quietly: where the query has hung up, Spark's runner prints how it failed to tell the query so."""
+        """End silently: if the query has closed the connection, Spark's runner would print a traceback."""
         if isinstance(sys.exc_info()[1], EOFError):
             sys.excepthook = lambda *_: None
 
-    def __reduce__(self) -> tuple[type[_Hands], tuple[()]]:
-        """Go to the executors without the rows: a slice has its own."""
-        return (_Hands, ())
+    def __reduce__(self) -> tuple[type[_TaskReader], tuple[()]]:
+        """Travel to the executors without the rows: each slice has its own."""
+        return (_TaskReader, ())
 
 
-class _Hands(Reader):
-    """What of a reader is needed in a task."""
+class _TaskReader(Reader):
+    """The part of a reader that a task needs."""
 
     def __init__(self) -> None:
         pass

@@ -1,7 +1,7 @@
-"""What a run can be asked and told, as JSON: one table for the endpoint, for stopped runs and for the commands.
+"""The requests that a run answers, as JSON: one table for the endpoint, for stopped runs and for commands.
 
-Rule 1: a request has a name and a few typed fields; what does not fit is refused before anything is done.
-Rule 2: an answer says all that a command shows.
+Rule 1: a request has a name and a few typed fields. Wrong fields are refused before anything is done.
+Rule 2: an answer has everything that a command shows.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar
 
-from drover.control.record import Kind, to_json
+from drover.control.record import PeriodOutcome, to_json
 from drover.errors import DroverError, nearest, shorten
 from drover.spark.controller import Controller
 
 Answer = dict[str, Any]  # Any: JSON
 Fields = Mapping[str, Any]
-TEXT_OF: Final = {int: "a whole number", str: "a text", bool: "true or false", list: "a list"}
-LARGEST: Final = 64 * 1024  # bytes of a request's body; the longest names fit in many times
+TEXT_OF: Final = {int: "a whole number", str: "text", bool: "true or false", list: "a list"}
+LARGEST: Final = 64 * 1024  # bytes of a request's body, far more than the longest names need
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Request(Generic[T]):
-    """One thing to ask or tell whoever knows or does it."""
+    """One kind of request; `answer` gets the object that can answer it, and the fields."""
 
     answer: Callable[[T, Fields], Answer]
     changes: bool = False  # whether it may change the run
     largest: int = LARGEST
     needs: Mapping[str, type] = field(default_factory=dict)
-    takes: Mapping[str, type] = field(default_factory=dict)  # what may be left out
+    takes: Mapping[str, type] = field(default_factory=dict)  # optional fields
 
     def read(self, given: Mapping[str, object]) -> Fields:
-        """Return the fields as they should be; DroverError says what is wrong with them."""
+        """Return the fields with their types; DroverError if one is unknown, missing or of another type."""
         known = {**self.needs, **self.takes}
         for name in given:
             if name not in known:
@@ -48,7 +48,7 @@ class Request(Generic[T]):
 
 def _typed(name: str, kind: type, value: object) -> object:
     if kind is int and isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
-        return int(value)  # from the query of an address
+        return int(value)  # from the query of a URL
     if isinstance(value, bool) != (kind is bool) or not isinstance(value, kind):
         raise DroverError(f"field {name} is {shorten(value)}, but must be {TEXT_OF[kind]}. Correct it.")
     return value
@@ -79,7 +79,8 @@ def _explain(controller: Controller, fields: Fields) -> Answer:
 
 
 def _proposal(controller: Controller, _fields: Fields) -> Answer:
-    found, status = controller.proposal(), controller.status
+    found = controller.proposal()
+    status = controller.status
     record = to_json(found.record)
     return {
         "network": status.network,
@@ -90,7 +91,7 @@ def _proposal(controller: Controller, _fields: Fields) -> Answer:
         "approved": None if status.approved is None else status.approved.id,
         "kind": str(found.record.kind),
         "reason": found.record.reason,
-        "refused": record["proposal"] if found.record.kind is Kind.REFUSED else None,
+        "refused": record["proposal"] if found.record.kind is PeriodOutcome.REFUSED else None,
         "refusals": record["refusals"],
         "loads": record["loads"],
         "node_of": status.plan.places,
@@ -108,7 +109,8 @@ def _mode(controller: Controller, fields: Fields) -> Answer:
 
 
 def _drain(controller: Controller, fields: Fields) -> Answer:
-    node, empty = fields["node"], fields.get("empty", True)
+    node = fields["node"]
+    empty = fields.get("empty", True)
     controller.drain(node, empty=empty)
     status = controller.status
     units = [unit for unit, where in status.plan.places.items() if where == node]

@@ -1,23 +1,24 @@
-"""Starting a network: sources, sinks, plan and checkpoint together make a running query."""
+"""Starts a network: sources, sinks, plan and checkpoint together make a running query."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from pyspark.sql import DataFrame
 
-from drover.control.settings import Control, control_of, fitting
+from drover.control.settings import Control, check_pins, control_of
 from drover.control.tenants import limits_of
-from drover.control.tree import USUAL_NODES, Hierarchy
+from drover.control.tree import Hierarchy
 from drover.errors import DroverError
 from drover.flow.instances import explicit
 from drover.flow.state.storage import local_path, open_root
 from drover.flow.tables import Address, AnyAddress, addresses
-from drover.hierarchy.cluster import Cluster
+from drover.hierarchy.cluster import TreeCluster
 from drover.network.model import Network
-from drover.placement.plan import Plan, by_hash, round_robin, units_of
+from drover.placement.plan import Plan, units_of
+from drover.placement.starting_plans import DEFAULT_NODES, DEFAULT_PLAN, STARTING_PLANS
 from drover.spark.controller import Controller
 from drover.spark.driver import Driver
 from drover.spark.endpoint import Endpoint
@@ -25,16 +26,13 @@ from drover.spark.handle import Handle
 from drover.spark.idle import close_when_idle
 from drover.spark.offsets import location
 from drover.spark.planner import Planner
-from drover.spark.queries.clerk import Clerk
-from drover.spark.queries.office import Office
-from drover.spark.queries.part import Part
+from drover.spark.queries.catalog import QueryCatalog
+from drover.spark.queries.service import QueryService
 from drover.spark.sinks import Function, Several, Sink
 from drover.spark.slots import slots
 from drover.spark.sources import Given, read_sources
 from drover.spark.trees import on_tree
 
-PLANS: Final[Mapping[str, Callable[[Network, int], Plan]]] = {"round-robin": round_robin, "hash": by_hash}
-NODES: Final = USUAL_NODES
 log = logging.getLogger(__name__)
 
 AnySink = Sink | Callable[[DataFrame, int], object]
@@ -46,8 +44,8 @@ def run(
     sinks: Mapping[str, AnySink | Sequence[AnySink]],
     *,
     checkpoint: str,
-    nodes: int = NODES,
-    plan: str | Plan = "round-robin",
+    nodes: int = DEFAULT_NODES,
+    plan: str | Plan = DEFAULT_PLAN,
     trigger: Mapping[str, Any] | None = None,  # Any: the arguments of Spark's own `trigger`
     stop_on_failure: bool = False,
     dead_letters: AnySink | None = None,
@@ -57,44 +55,57 @@ def run(
     queries: AnySink | Sequence[AnySink] | None = None,
     limits: Mapping[str, Any] | None = None,  # Any: Limits, or its fields
     refine: float = 0.0,
-    cluster: Cluster | Mapping[str, Any] | None = None,  # Any: as in a run file
+    cluster: TreeCluster | Mapping[str, Any] | None = None,  # Any: as in a run file
 ) -> Handle:
     """Start a network and return its handle.
 
-    `sources` has a streaming DataFrame per source, or `drover.streams` of one that carries several; `sinks` one sink or
-    several per output: a sink of `drover.sinks`, or a function of a DataFrame and a batch number, as for
-    `foreachBatch`. `checkpoint` is a directory (path or URI) that belongs to this network alone; starting again on it
-    goes on where the last run ended. `nodes` and `plan` ("round-robin", "hash", or a Plan) hold for a new checkpoint;
-    an old one goes on with its own plan. `trigger` takes the arguments of Spark's `trigger`, such as
-    {"processingTime": "1 second"} or {"availableNow": True}. `tables` says in which database each table lives: a URI
-    (`sqlite:///path/to/file.db`, `postgresql://user@host/database`), with `#name` or `#schema.name` behind it if it has
-    another name there. A table that is left out lives in `tables.db` in the checkpoint. A table that is missing is
-    made; one that is not as declared is refused. `control` says how load is managed: "observe" (the default), "propose"
-    or "auto", or settings of `drover.Control` by name. With `endpoint`, and a checkpoint on a disk of this machine, the
-    commands `drover status`, `plan`, `apply` and the like reach the run; see docs/commands.md. `queries` is a sink, or
-    several, for results of queries that are submitted while it runs, and `limits` is what tenants may have of them;
-    `refine` is the share of them that may move of themselves per hour, so that rows travel to fewer nodes. See
-    docs/queries.md. `cluster` is a tree of nodes, as in a run file; then units begin as low in it as they can, unless
-    `plan` is a Plan, and in mode "auto" they move between neighbours. See docs/hierarchy.md.
+    - `sources`: a streaming DataFrame per source, or `drover.streams` of one DataFrame that holds several.
+    - `sinks`: one sink or several per output. A sink is one of `drover.sinks`, or a function of a DataFrame and a batch
+      number, as for `foreachBatch`.
+    - `checkpoint`: a directory (path or URI) for this network alone. Starting again on it continues where the last run
+      ended.
+    - `nodes` and `plan` ("round-robin", "hash", or a Plan): used for a new checkpoint. An existing checkpoint continues
+      with its own plan.
+    - `trigger`: the arguments of Spark's `trigger`, such as {"processingTime": "1 second"} or {"availableNow": True}.
+    - `stop_on_failure`: whether the run ends when an operator fails. Otherwise only that operator is parked.
+    - `dead_letters`: a sink for rows that do not fit their source.
+    - `tables`: the database of each table as a URI (`sqlite:///path/to/file.db`, `postgresql://user@host/database`).
+      Append `#name` or `#schema.name` if the table has another name there. A table that is left out is in `tables.db`
+      in the checkpoint. A table that does not exist is created; one with other columns than declared is refused.
+    - `control`: how load is managed: "observe" (the default), "propose" or "auto", or settings of `drover.Control`.
+    - `endpoint`: whether commands such as `drover status`, `plan` and `apply` can reach the run. The checkpoint must be
+      on a local disk. See docs/how-to/operations.md.
+    - `queries`: one sink or several for the results of queries that are submitted during the run. `limits` are the
+      limits of tenants, and `refine` is the fraction of queries that drover may move per hour, so that rows travel to
+      fewer nodes. See docs/how-to/queries.md.
+    - `cluster`: a tree of nodes, as in a run file. Units start as low in it as they can, unless `plan` is a Plan; in
+      mode "auto" they move between neighbours. See docs/how-to/trees.md.
     """
     allowed = limits_of(limits)
-    settings = fitting(control_of(control), units_of(network))
+    settings = check_pins(control_of(control), units_of(network))
     delivered = _sinks(network, sinks)
     tree = None if cluster is None else on_tree(network, cluster, settings, nodes, plan, takes_queries=bool(queries))
     reading = read_sources(network, sources)
     spark = reading.frame.sparkSession
-    office = Office(Clerk(network, checkpoint, allowed), sink=_queries_sink(queries), refine=refine)
     planner = Planner(checkpoint, explicit(_plan(network, plan, nodes, tree), network), tree)
+    controller = Controller(network, planner, settings, slots=slots(spark))
+    catalog = QueryCatalog(network, checkpoint, allowed, closed_nodes=controller.closed)
+    service = QueryService(network, catalog, sink=_queries_sink(queries), refine=refine)
     driver = Driver(
-        network, reading, delivered, checkpoint, planner, Part(network, office), stop_on_failure,
-        None if dead_letters is None else _sink(dead_letters), _addresses(network, tables or {}, checkpoint),
-    )  # fmt: skip
-    controller = Controller(network, driver.planner, settings, slots=slots(spark))
-    office.clerk.closed = controller.closed
+        network,
+        reading,
+        delivered,
+        checkpoint,
+        planner,
+        service,
+        stop_on_failure,
+        None if dead_letters is None else _sink(dead_letters),
+        _addresses(network, tables or {}, checkpoint),
+    )
     driver.open()
     driver.listen(controller)
     controller.start()
-    listening = _listen(controller, office, checkpoint) if endpoint else None
+    listening = _listen(controller, service, checkpoint) if endpoint else None
     try:
         writer = reading.frame.writeStream.queryName(network.name).foreachBatch(driver.process)
         writer = writer.option("checkpointLocation", location(checkpoint))
@@ -108,16 +119,16 @@ def run(
     drains = bool(trigger and (trigger.get("availableNow") or trigger.get("once")))
     if not drains:
         close_when_idle(spark, query, driver)
-    return Handle(spark, query, driver, controller, office, listening, closes=drains)
+    return Handle(spark, query, driver, controller, service, listening, closes=drains)
 
 
-def _listen(controller: Controller, office: Office, checkpoint: str) -> Endpoint | None:
-    """Start the endpoint of a run whose checkpoint is on a disk of this machine; a run goes on without one."""
+def _listen(controller: Controller, queries: QueryService, checkpoint: str) -> Endpoint | None:
+    """Start the endpoint of a run whose checkpoint is on a local disk; without one, the run continues."""
     folder = local_path(*open_root(checkpoint))
     if folder is None:
         return None
     try:
-        listening = Endpoint(controller, folder, office)
+        listening = Endpoint(controller, folder, queries)
         listening.start()
     except OSError as error:
         log.warning("the run has no control endpoint, so commands do not reach it: %s", error)
@@ -132,12 +143,12 @@ def _plan(network: Network, plan: str | Plan, nodes: int, tree: Hierarchy | None
                 f"the plan places {sorted(plan.node_of)}, but the units are {sorted(units_of(network))}. "
                 "Place every unit of the network, and nothing else."
             )
-        return plan if tree is None else tree.demand(plan)
+        return plan if tree is None else tree.check_plan(plan)
     if tree is not None:
-        return Plan(1, len(tree.cluster.nodes), tree.settle(tree.cluster.at))
-    if plan not in PLANS:
-        raise DroverError(f"plan is {plan!r}, but must be a Plan or one of {', '.join(PLANS)}. Choose one.")
-    return PLANS[plan](network, nodes)
+        return Plan(1, len(tree.cluster.nodes), tree.complete_placement(tree.cluster.at))
+    if plan not in STARTING_PLANS:
+        raise DroverError(f"plan is {plan!r}, but must be a Plan or one of {', '.join(STARTING_PLANS)}. Choose one.")
+    return STARTING_PLANS[plan](network, nodes)
 
 
 def _addresses(network: Network, given: Mapping[str, AnyAddress], checkpoint: str) -> dict[str, Address]:

@@ -1,16 +1,15 @@
 """Sinks: where the rows of an output go, batch by batch.
 
-Rule 1: a sink may be given a batch twice, with the same rows, after a crash: writing it twice must leave what writing
-it once does. Rule 2: the batch is computed once, whatever the number of sinks.
-Rule 3: results of submitted queries come as one table for all queries with the same columns, the name of the query in
-the first; a sink that keeps tables apart says how by `for_table`.
+Rule 1: after a crash, a sink may get a batch again, with the same rows. Writing it twice must leave the same as writing
+it once. Rule 2: the batch is computed once, whatever the number of sinks.
+Rule 3: results of submitted queries come as one table for all queries with equal columns; the first column has the name
+of the query. A sink that separates tables implements `for_table`.
 """
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -21,15 +20,16 @@ from pyarrow.parquet import ParquetWriter
 from pyspark.sql import DataFrame, SparkSession
 
 from drover.errors import DroverError
+from drover.files import replacing
+from drover.runs.model import Output
 
-FORMATS: Final = ("parquet", "json", "csv")
-LARGE: Final = 64 << 20  # bytes of a batch that are not written in one piece
-PIECE: Final = 500_000  # rows of one, then
+LARGE: Final = 64 << 20  # bytes of a batch from which on it is written in pieces
+PIECE: Final = 500_000  # rows of a piece
 QUERY: Final = "query"  # the first column of results of submitted queries
 
 
 class Sink(Protocol):
-    """Takes the rows of one output stream, batch by batch; batches without rows are left out."""
+    """Takes the rows of one output stream, batch by batch; batches without rows are skipped."""
 
     def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
         """Take the rows of a batch."""
@@ -37,8 +37,8 @@ class Sink(Protocol):
 
 
 @runtime_checkable
-class Tabled(Protocol):
-    """A sink that keeps tables apart."""
+class TableSink(Protocol):
+    """A sink that separates tables."""
 
     def for_table(self, name: str) -> Sink:
         """Return the sink of one table."""
@@ -46,16 +46,17 @@ class Tabled(Protocol):
 
 
 def for_table(sink: Sink, name: str) -> Sink:
-    """Return what takes the rows of one table: the sink itself, if it does not keep them apart."""
-    return sink.for_table(name) if isinstance(sink, Tabled) else sink
+    """Return the sink for one table: the sink itself, if it does not separate tables."""
+    return sink.for_table(name) if isinstance(sink, TableSink) else sink
 
 
 def write_parquet(rows: pl.DataFrame, file: IO[bytes], large: int = LARGE, piece: int = PIECE) -> None:
-    """Write rows as Parquet; many of them piece by piece, because Polars would copy them all before it writes any."""
+    """Write rows as Parquet."""
+    # A large batch is written in pieces, because Polars copies all rows before it writes any.
     if rows.estimated_size() <= large:
         rows.write_parquet(file)
         return
-    # As in frames, strings must not bring along the buffers of all rows.
+    # As in frames: without this, the strings of a slice would keep the buffers of all rows.
     tables = (each.to_arrow(compat_level=pl.CompatLevel.oldest()) for each in rows.iter_slices(piece))
     first = next(tables)
     with ParquetWriter(file, first.schema, compression="zstd") as writer:
@@ -63,17 +64,25 @@ def write_parquet(rows: pl.DataFrame, file: IO[bytes], large: int = LARGE, piece
             writer.write_table(table)
 
 
+# Formats of files, and how to write rows as one.
+WRITERS: Final[Mapping[str, Callable[[pl.DataFrame, IO[bytes]], object]]] = {
+    "parquet": write_parquet,
+    "json": pl.DataFrame.write_ndjson,
+    "csv": pl.DataFrame.write_csv,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Writes each batch as one file, `<folder>/<batch>.<format>`: complete or absent, and the same on a replay."""
+    """Writes each batch as one file, `<folder>/<batch>.<format>`, atomically; a replay writes the same file."""
 
     folder: str
     format: str = "parquet"
 
     def __post_init__(self) -> None:
         """Refuse an unknown format."""
-        if self.format not in FORMATS:
-            raise DroverError(f"format is {self.format!r}, but must be one of {', '.join(FORMATS)}. Choose one.")
+        if self.format not in WRITERS:
+            raise DroverError(f"format is {self.format!r}, but must be one of {', '.join(WRITERS)}. Choose one.")
 
     def for_table(self, name: str) -> Files:
         """Return a sink that writes into a folder below."""
@@ -84,35 +93,20 @@ class Files:
         folder = Path(self.folder)
         folder.mkdir(parents=True, exist_ok=True)
         final = folder / f"{batch:012}.{self.format}"
-        aside = folder / f".{final.name}.tmp"
-        with aside.open("wb") as file:
-            match self.format:
-                case "parquet":
-                    write_parquet(rows, file)
-                case "json":
-                    rows.write_ndjson(file)
-                case _:
-                    rows.write_csv(file)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(final)
-        # The name, too, must survive a power cut: once the batch is committed, nobody writes the file again.
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        # The name must be durable, too: once the batch is committed, nobody writes the file again.
+        with replacing(final, locked=True) as file:
+            WRITERS[self.format](rows, file)
 
 
 @dataclass(slots=True)
 class Memory:
-    """Keeps all rows in the driver's memory, for tests and for a look."""
+    """Keeps all rows in the driver's memory, for tests and notebooks."""
 
     batches: dict[int, pl.DataFrame] = field(default_factory=dict)
     tables: dict[str, Memory] = field(default_factory=dict)  # of submitted queries
 
     def for_table(self, name: str) -> Memory:
-        """Return what keeps the rows of one table."""
+        """Return the sink for one table."""
         return self.tables.setdefault(name, Memory())
 
     def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
@@ -120,22 +114,22 @@ class Memory:
         self.batches[batch] = rows
 
     def rows(self, query: str | None = None) -> pl.DataFrame:
-        """Return all rows so far: of an output, or (without its name) those of one submitted query."""
+        """Return all rows so far: of an output, or of one submitted query, without the column of its name."""
         if query is None:
             kept = [self.batches[batch] for batch in sorted(self.batches)]
             return pl.concat(kept) if kept else pl.DataFrame()
-        # A query that came again under its name may give other columns now, which are in another table.
+        # A query that was dropped and submitted again may have other columns, and then it is in another table.
         table = max(self.tables.values(), key=lambda one: one.last(query), default=self)
         return table.rows().filter(pl.col(QUERY) == query).drop(QUERY) if table.last(query) >= 0 else pl.DataFrame()
 
     def last(self, query: str) -> int:
-        """Return the last batch in which a query gave rows of this table; -1 if it gave none."""
+        """Return the last batch in which a query had rows in this table; -1 if it had none."""
         return max((batch for batch, rows in self.batches.items() if (rows[QUERY] == query).any()), default=-1)
 
 
 @dataclass(slots=True)
 class Tail:
-    """Keeps the last rows and counts them all, for a view of what goes on."""
+    """Keeps the last rows and counts all, for a live view."""
 
     most: int = 10
     count: int = 0
@@ -143,7 +137,7 @@ class Tail:
     last: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
-        """Keep the end of the batch."""
+        """Keep the last rows of the batch."""
         self.count += rows.height
         self.batch = batch
         self.last = rows.tail(self.most) if self.last.is_empty() else pl.concat([self.last, rows]).tail(self.most)
@@ -163,7 +157,7 @@ class Console:
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """Hands each batch to several sinks, in turn."""
+    """Passes each batch to several sinks, one after the other."""
 
     sinks: tuple[Sink, ...]
 
@@ -172,17 +166,35 @@ class Several:
         return Several(tuple(for_table(sink, name) for sink in self.sinks))
 
     def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
-        """Hand it on."""
+        """Write the batch to each sink."""
         for sink in self.sinks:
             sink.write(rows, batch, spark)
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """Hands each batch to a function of the user's, as `foreachBatch` would: a DataFrame and a batch number."""
+    """Calls a function of the user with each batch, as `foreachBatch` does: with a DataFrame and a batch number."""
 
     function: Callable[[DataFrame, int], object]
 
     def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
         """Call the function."""
         self.function(spark.createDataFrame(rows.to_arrow()), batch)
+
+
+def _files(output: Output) -> Sink:
+    return Files(output.path or "", output.write)
+
+
+# By the name of the format in `drover.runs.formats.SINK_FORMATS`: from an entry of a run file to its sink.
+SINKS: Final[Mapping[str, Callable[[Output], Sink]]] = {
+    "parquet": _files,
+    "json": _files,
+    "csv": _files,
+    "console": lambda _: Console(),
+}
+
+
+def sink_of(output: Output) -> Sink:
+    """Return the sink that an entry of a run file describes."""
+    return SINKS[output.write](output)

@@ -1,6 +1,6 @@
-"""How many executors Spark has at a moment: nodes whose executors are lost are closed until others come.
+"""How many executors Spark has now. When it loses some, drover closes nodes until new ones arrive.
 
-Rule 1: a local master has no executors to lose.
+Rule 1: a local master cannot lose executors.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Sources: any streaming DataFrames, read once per micro-batch by one streaming query.
+"""Sources: streaming DataFrames of any kind, read once per micro-batch by one streaming query.
 
-Rule 1: drover never wraps connectors; whatever `spark.readStream` gives is a source.
-Rule 2: what is read once carries one stream or several, told apart by a column; rows of none become dead letters.
+Rule 1: drover does not wrap connectors; whatever `spark.readStream` returns is a source. Rule 2: one DataFrame may have
+rows of several streams, distinguished by a column. A row of none of them becomes a dead letter.
 """
 
 from __future__ import annotations
@@ -18,34 +18,36 @@ from drover.network.model import Network
 from drover.network.parts import Source
 from drover.network.types import spark_type
 from drover.spark.given import check_columns
-from drover.spark.tasks import SOURCE, STRAY, Layout, Shape, Strays
+from drover.spark.tasks import SOURCE, STRAY, Shape, SourceLayout, Strays
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shared:
-    """A DataFrame that carries several streams: rows belong to the one that has the value of `by`."""
+class SharedSource:
+    """A DataFrame with rows of several streams: the value of `by` says to which stream a row belongs."""
 
     frame: DataFrame
     by: str  # in Spark's SQL
     values: Mapping[str, str]  # by stream
 
 
-Given = DataFrame | Shared
+Given = DataFrame | SharedSource
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """All sources as one DataFrame, and what is where in it."""
+class UnifiedSources:
+    """All sources as one DataFrame, and its layout."""
 
     frame: DataFrame
-    layout: Layout
+    layout: SourceLayout
 
 
-def streams(frame: DataFrame, by: str, values: Mapping[str, object] | None = None, **more: object) -> dict[str, Shared]:
-    """Return sources that one DataFrame carries together, so that it is read once for all of them.
+def streams(
+    frame: DataFrame, by: str, values: Mapping[str, object] | None = None, **more: object
+) -> dict[str, SharedSource]:
+    """Return several sources that one DataFrame holds, so that it is read once for all of them.
 
-    `by` tells them apart: a column, or any SQL over the DataFrame. `values` has what each source has there; numbers and
-    dates as Spark prints them. Rows with another value, or none, go to the dead letters.
+    `by` distinguishes them: a column, or any SQL over the DataFrame. `values` has the value of each source; write
+    numbers and dates as Spark prints them. Rows with another value, or none, go to the dead letters.
 
         run(network, {**drover.streams(frame, "site", east="E", west="W"), "prices": other}, ...)
     """
@@ -55,11 +57,11 @@ def streams(frame: DataFrame, by: str, values: Mapping[str, object] | None = Non
     if len(set(named.values())) < len(named):
         twice = next(value for value in named.values() if list(named.values()).count(value) > 1)
         raise DroverError(f"value {twice!r} is given for two sources, but a row belongs to one. Give each its own.")
-    return dict.fromkeys(named, Shared(frame, by, named))
+    return dict.fromkeys(named, SharedSource(frame, by, named))
 
 
-def read_sources(network: Network, given: Mapping[str, Given]) -> Reading:
-    """Return the union of the sources' rows. Sources with the same columns share them, so that few are empty."""
+def read_sources(network: Network, given: Mapping[str, Given]) -> UnifiedSources:
+    """Return the union of the sources' rows. Sources with equal columns share them, so that few columns are empty."""
     names = {source.name for source in network.sources}
     if set(given) != names:
         raise DroverError(
@@ -79,30 +81,30 @@ def read_sources(network: Network, given: Mapping[str, Given]) -> Reading:
         own = {column: name for source in members for name, column in shapes[source.name].items()}
         number_of = F.lit(network.sources.index(members[0]))
         stray = F.lit(None).cast("string")
-        if isinstance(one, Shared):
-            number_of, stray = _told_apart(one, network, -1 - len(strays))
+        if isinstance(one, SharedSource):
+            number_of, stray = _source_number(one, network, -1 - len(strays))
             strays.append(Strays(tuple(source.name for source in members), one.by, {n: c for c, n in own.items()}))
         chosen = [
             (F.col(f"`{own[column]}`") if column in own else F.lit(None).cast(kind)).alias(column)
             for column, kind in columns.items()
         ]
-        carries = [stray.alias(STRAY)] if any(isinstance(found, Shared) for found in given.values()) else []
+        carries = [stray.alias(STRAY)] if any(isinstance(found, SharedSource) for found in given.values()) else []
         parts.append(_frame(one).select(number_of.alias(SOURCE), *carries, *chosen))
-    return Reading(reduce(DataFrame.unionByName, parts), Layout(shapes, tuple(strays)))
+    return UnifiedSources(reduce(DataFrame.unionByName, parts), SourceLayout(shapes, tuple(strays)))
 
 
 def _groups(network: Network, given: Mapping[str, Given]) -> list[tuple[Given, list[Source]]]:
-    """Return what is read, each with the sources it carries, in their order."""
+    """Return each DataFrame with the sources it holds, in order."""
     found: dict[int, tuple[Given, list[Source]]] = {}
     for index, source in enumerate(network.sources):
         one = given[source.name]
-        key = id(one) if isinstance(one, Shared) else -1 - index  # a DataFrame given twice is read twice
+        key = id(one) if isinstance(one, SharedSource) else -1 - index  # a DataFrame given twice is read twice
         found.setdefault(key, (one, []))[1].append(source)
     return list(found.values())
 
 
-def _told_apart(shared: Shared, network: Network, none: int) -> tuple[Column, Column]:
-    """Return the number of a row's source, `none` if it has none, and then what it has in place of its value."""
+def _source_number(shared: SharedSource, network: Network, none: int) -> tuple[Column, Column]:
+    """Return the number of a row's source (`none` if it has none), and for a row without a source its value of `by`."""
     numbers = {source.name: number for number, source in enumerate(network.sources)}
     pairs = [F.lit(part) for name, value in shared.values.items() if name in numbers for part in (value, numbers[name])]
     value = F.expr(shared.by).cast("string")
@@ -111,7 +113,7 @@ def _told_apart(shared: Shared, network: Network, none: int) -> tuple[Column, Co
 
 
 def _frame(given: Given) -> DataFrame:
-    return given.frame if isinstance(given, Shared) else given
+    return given.frame if isinstance(given, SharedSource) else given
 
 
 def _number(columns: object, network: Network) -> int:

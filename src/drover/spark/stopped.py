@@ -1,8 +1,8 @@
-"""What a run that is stopped can be asked and told: the same requests, answered from the files of its checkpoint.
+"""Requests to a stopped run, answered from the files of its checkpoint.
 
-Rule 1: nothing but the memory of the control loop is written, and only while no run can start: the plan log is the data
-loop's own, and a batch that was begun is repeated as it was. Rule 2: what is approved here is carried out by the next
-run, before its first new batch, if the world is then as it was.
+Rule 1: only the control loop's state and the query log are written, and only while no run can start. The plan log
+belongs to the data loop, and a batch that was begun is replayed as it was.
+Rule 2: the next run applies an approved proposal before its first new batch, if plan and nodes are still the same.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from drover.spark.changes import noted_network
 from drover.spark.controller import Controller
 from drover.spark.planner import Planner
 from drover.spark.queries import stopped as queries
-from drover.spark.queries.office import ERRANDS, told
+from drover.spark.queries.listing import to_json
+from drover.spark.queries.routes import QUERY_ROUTES
 from drover.spark.routes import REQUESTS, Answer, Fields, Request
 from drover.spark.trees import noted_cluster
 
@@ -44,7 +45,7 @@ def _network_of(checkpoint: str) -> Network:
 
 
 def controller_of(checkpoint: str) -> Controller:
-    """Return the loop of a run as the run left it; it is not to be started."""
+    """Return the controller of a run as the run left it; it must not be started."""
     fs, path = open_root(checkpoint)
     network = _network_of(checkpoint)
     cluster = noted_cluster(fs, path)
@@ -54,45 +55,45 @@ def controller_of(checkpoint: str) -> Controller:
     if entry is None:
         raise DroverError(f"the run on {checkpoint} has not begun a batch, so it has no plan yet. Run it first.")
     planner.adopt(entry, done.batch + 1, begun=False)
-    controller = Controller(network, planner, control_of(history.load(fs, path).settings or None))
+    controller = Controller(network, planner, control_of(history.load_state(fs, path).settings or None))
     controller.recover()
     return controller
 
 
 def answer(checkpoint: str, name: str, given: Mapping[str, object]) -> Answer:
-    """Answer a request; DroverError says why not, or what to do first."""
-    request: Request[Any] = REQUESTS[name] if name in REQUESTS else ERRANDS[name]
+    """Answer a request; DroverError if a stopped run cannot, with what to do first."""
+    request: Request[Any] = REQUESTS[name] if name in REQUESTS else QUERY_ROUTES[name]
     fields = request.read(given)
-    found = _change(checkpoint, name, fields) if request.changes else _tell(checkpoint, name, fields)
-    told: Answer = json.loads(json.dumps(found))  # as it would come from an endpoint
-    return told
+    found = _change(checkpoint, name, fields) if request.changes else _inspect(checkpoint, name, fields)
+    plain: Answer = json.loads(json.dumps(found))  # the same types as from an endpoint
+    return plain
 
 
-def _tell(checkpoint: str, name: str, fields: Fields) -> Answer:
+def _inspect(checkpoint: str, name: str, fields: Fields) -> Answer:
     if name in REQUESTS:
         return REQUESTS[name].answer(controller_of(checkpoint), fields)
     _network_of(checkpoint)
-    return told(queries.table(checkpoint, fields.get("tenant")))
+    return to_json(queries.table(checkpoint, fields.get("tenant")))
 
 
 def _change(checkpoint: str, name: str, fields: Fields) -> Answer:
-    # What is no checkpoint is refused before a lock is made in it.
-    _network_of(checkpoint) if name in ERRANDS else controller_of(checkpoint)
+    # Refuse a folder that is not a checkpoint before creating a lock in it.
+    _network_of(checkpoint) if name in QUERY_ROUTES else controller_of(checkpoint)
     if name not in CHANGES:
         raise DroverError(WHEN_RUNNING[name])
     fs, path = open_root(checkpoint)
     if local_path(fs, path) is None:
         raise DroverError(
-            f"{checkpoint} is not on a disk of this machine, so nothing tells whether a run works on it. "
+            f"{checkpoint} is not on a local disk, so it is unknown whether a run is using it. "
             "Use the handle of the run."
         )
-    # From here on no run can start, which would go on with what is there now and write over what is said here.
+    # While this holds the lock, no run can start from the current files and overwrite the change.
     with hold(fs, path, Holder(os.getpid(), socket.gethostname(), time.strftime("%Y-%m-%d %H:%M:%S"))):
         return CHANGES[name](checkpoint, fields)
 
 
 def _apply(checkpoint: str, fields: Fields) -> Answer:
-    """Approve a proposal: that which waits, or that which is worked out anew from the same files, hence the same."""
+    """Approve the waiting proposal, or the one that follows again from the same files."""
     controller = controller_of(checkpoint)
     controller.proposal()
     approved = controller.defer(fields["id"])
@@ -104,15 +105,15 @@ def _drain(checkpoint: str, fields: Fields) -> Answer:
 
 
 def _drop(checkpoint: str, fields: Fields) -> Answer:
-    """Take queries out; they are gone when the run starts."""
+    """Drop queries; the run starts without them."""
     names = [str(name) for name in fields.get("names", [])]
     return {"dropped": queries.drop(checkpoint, names, fields.get("tenant"), every=fields.get("all", False))}
 
 
 WHEN_RUNNING: Final[Mapping[str, str]] = {
-    "mode": "the run is stopped, and is told its mode when it starts: drover.run(..., control=MODE). Start it first.",
-    "submit": "the run is stopped, and queries are checked and placed by a run that works. Start it first.",
-    "move": "the run is stopped, so nothing moves. Start it first, or approve what is proposed: drover apply.",
-    "spread": "the run is stopped, and a join changes its shape between two batches. Start it first, and ask again.",
+    "mode": "the run is stopped. Set its mode when you start it: drover.run(..., control=MODE).",
+    "submit": "the run is stopped, and only a running network can check and place queries. Start it first.",
+    "move": "the run is stopped, so nothing moves. Start it first, or approve a proposal: drover apply.",
+    "spread": "the run is stopped, and a join changes its shape between two batches. Start it first.",
 }
 CHANGES: Final[Mapping[str, Callable[[str, Fields], Answer]]] = {"apply": _apply, "drain": _drain, "drop": _drop}

@@ -1,6 +1,6 @@
-"""The Python functions that Spark runs in its workers: the router, and a node's place in a hop.
+"""The Python functions that Spark runs in its workers: the router, and a node in one hop.
 
-Rule 1: thin shells: rows in, frames out; everything that decides anything is in `flow`.
+Rule 1: these are thin shells: rows in, frames out. All decisions are in `flow`.
 """
 
 from __future__ import annotations
@@ -9,48 +9,51 @@ import pickle
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 import polars as pl
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
+from pyspark.sql.types import BinaryType, BooleanType, IntegerType, StringType, StructField, StructType
 
-from drover.flow.frames import DRIVER, Edge, Frame, edges
+from drover.flow.frames import DRIVER, Edge, Frame, FrameKind, FramePort, edges
 from drover.flow.router import route, send_strays
-from drover.flow.schedule import Place
+from drover.flow.schedule import HopNode
 from drover.flow.spill import spill
 from drover.flow.state.layout import state_name
-from drover.flow.worker import Assignment, Memory, run_worker
+from drover.flow.worker import HOPS_APART, Assignment, WorkerCache, run_worker
 
-REPORT: Final = ""  # port of a place's report; no stream has this name
-ROUTED: Final = "routed:"  # port of a router's report
 SOURCE: Final = "drover source"  # column with the number of the source of a row
-FRAME_TYPE: Final = StructType(  # not as text, which Java would parse in every batch
+FRAME_TYPE: Final = StructType(  # Java would parse a text in every batch
     [
         StructField("node", IntegerType()),
         StructField("hop", IntegerType()),
-        StructField("port", StringType()),
+        StructField("kind", IntegerType()),
+        StructField("stream", StringType()),
+        StructField("reader", StringType()),
         StructField("origin", IntegerType()),
         StructField("serial", IntegerType()),
         StructField("payload", BinaryType()),
+        StructField("spilled", BooleanType()),
     ]
 )
 FRAME_SCHEMA: Final = pa.schema(
     [
         ("node", pa.int32()),
         ("hop", pa.int32()),
-        ("port", pa.string()),
+        ("kind", pa.int32()),
+        ("stream", pa.string()),
+        ("reader", pa.string()),
         ("origin", pa.int32()),
         ("serial", pa.int32()),
         ("payload", pa.binary()),
+        ("spilled", pa.bool_()),
     ]
 )
 ROUTED_BYTES: Final = 64 << 20  # rows that the router gathers before it sends frames
-
-STRAY: Final = "drover stray"  # column with what tells streams apart, in rows that belong to none
+STRAY: Final = "drover stray"  # column with the value of `Strays.by`, in rows that belong to no stream
 
 Shape = Mapping[str, str]  # column of the source -> column of the union of all sources
 Batches = Iterator[pa.RecordBatch]
@@ -58,24 +61,24 @@ Batches = Iterator[pa.RecordBatch]
 
 @dataclass(frozen=True, slots=True)
 class Strays:
-    """Rows of a source that carries several streams, but belong to none of them."""
+    """Rows of a shared source that belong to none of its streams."""
 
     sources: tuple[str, ...]
-    by: str  # what tells the streams apart, in SQL
+    by: str  # the SQL expression that names the stream of a row
     shape: Shape
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """What is in the union of all sources: rows numbered from 0 by source; below 0 are strays, from -1 downwards."""
+class SourceLayout:
+    """The columns in the union of all sources. SOURCE numbers the sources from 0, and strays from -1 downwards."""
 
     shapes: Mapping[str, Shape]
     strays: tuple[Strays, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Routed:
-    """What a router task tells the driver: rows by source, what it sent, and how long it worked by the clock."""
+class RouterReport:
+    """What a router task reports to the driver: rows by source, what it sent, and its wall-clock seconds."""
 
     rows: Mapping[str, int]
     edges: tuple[Edge, ...]
@@ -83,38 +86,38 @@ class Routed:
 
 
 def burn(seconds: float) -> None:
-    """Keep the processor busy for so many seconds of CPU time."""
+    """Use so many seconds of CPU time."""
     end = time.process_time() + seconds
     while time.process_time() < end:
         pass
 
 
-# One per worker process; workers are reused from batch to batch, but not pinned to a node.
-MEMORY: Final = Memory(time.process_time, burn)
+# One per worker process. Spark reuses workers from batch to batch, but does not pin them to a node.
+CACHE: Final = WorkerCache(time.process_time, burn)
 
 
-# Classes, not closures: Spark pickles a closure together with the globals it uses, so that every task would get a
-# MEMORY of its own, empty each time. A class of an importable module is pickled by name.
+# Classes, not closures: Spark pickles a closure together with the globals that it uses, so every task would get an
+# empty CACHE of its own. A class of an importable module is pickled by name.
 @dataclass(frozen=True, slots=True)
 class RouterTask:
     """Turns source rows into frames."""
 
     assignment: Assignment
-    layout: Layout
+    layout: SourceLayout
 
     def __call__(self, batches: Batches) -> Batches:
         """Yield the frames of one partition of the sources."""
-        network, _ = MEMORY.shop(self.assignment.network)
+        network, _ = CACHE.compile_context(self.assignment.network)
         partition = _partition()
         counts: Counter[str] = Counter()
         sent: list[Edge] = []
         seconds = 0.0
         for number, rows in enumerate(_gathered(batches)):
             started = time.perf_counter()
-            # Each gathering is an origin of its own, so that serial numbers never repeat.
+            # Each piece of a partition is an origin of its own, so that serial numbers never repeat.
             origin = partition + number * 10_000
             sources = dict(_by_source(rows, self.layout.shapes))
-            interest = MEMORY.interest(self.assignment)
+            interest = CACHE.interest(self.assignment)
             frames = list(route(network, self.assignment.schedule, sources, origin, interest))
             for index, strays in enumerate(self.layout.strays):
                 mine = rows.filter(pl.col(SOURCE) == -1 - index)
@@ -127,38 +130,42 @@ class RouterTask:
             name = state_name(self.assignment.batch, origin, f"routed-{_attempt()}")
             yield from _rows(spill(frames, self.assignment.root, name))
         if counts:
-            routed = Routed(dict(counts), tuple(sent), seconds)
-            yield _batch([Frame(0, DRIVER, ROUTED, partition, 0, pickle.dumps(routed))])
-        MEMORY.settle()
+            routed = RouterReport(dict(counts), tuple(sent), seconds)
+            yield record_batch(
+                [Frame(0, DRIVER, FramePort(FrameKind.ROUTER_REPORT), partition, 0, pickle.dumps(routed))]
+            )
+        CACHE.freeze()
 
 
 @dataclass(frozen=True, slots=True)
 class NodeTask:
-    """Runs one hop of a node: its number is that of the partition."""
+    """Runs one hop of a node; the node's number is that of the partition."""
 
     assignment: Assignment
     hop: int
 
     def __call__(self, batches: Batches) -> Batches:
         """Yield the frames for later hops and for the driver."""
-        place = Place(self.hop, _partition())
-        columns = [[column.to_pylist() for column in batch] for batch in batches]
-        frames = [Frame(*row) for batch in columns for row in zip(*batch, strict=True)]
-        started, busy = time.perf_counter(), time.process_time()
+        place = HopNode(self.hop, _partition())
+        frames = [frame for batch in batches for frame in frames_of(batch.columns)]
+        started = time.perf_counter()
+        busy = time.process_time()
         attempt = f"{self.hop}-{_attempt()}"
-        made, report = run_worker(self.assignment, place, frames, attempt, MEMORY)
+        made, report = run_worker(self.assignment, place, frames, attempt, CACHE)
         name = state_name(self.assignment.batch, place.node, f"rows-{attempt}")
         sent = spill(made, self.assignment.root, name)
-        if report.samples or report.tallies or report.parked or report.segments:
+        # A place without work has nothing to report: in a plan with several hops, that is most places.
+        if report.operators or report.tallies or report.parked or report.segments:
             seconds = time.perf_counter() - started
             report = replace(report, busy=time.process_time() - busy, seconds=seconds)
-            sent.append(Frame(place.node, DRIVER, REPORT, self.hop * 10_000 + place.node, 0, pickle.dumps(report)))
+            origin = self.hop * HOPS_APART + place.node
+            sent.append(Frame(place.node, DRIVER, FramePort(FrameKind.NODE_REPORT), origin, 0, pickle.dumps(report)))
         yield from _rows(sent)
-        MEMORY.settle()
+        CACHE.freeze()
 
 
 def _attempt() -> str:
-    """Return a word that no other attempt of any task ever has."""
+    """Return a word that no other attempt of any task has."""
     return uuid.uuid4().hex[:12]
 
 
@@ -169,7 +176,7 @@ def _partition() -> int:
 
 
 def _gathered(batches: Batches) -> Iterator[pl.DataFrame]:
-    """Yield the rows in large pieces: few frames cost less than many."""
+    """Yield the rows in large pieces: few large frames cost less than many small ones."""
     waiting: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
@@ -177,13 +184,14 @@ def _gathered(batches: Batches) -> Iterator[pl.DataFrame]:
         size += batch.nbytes
         if size > ROUTED_BYTES:
             yield pl.DataFrame(pa.Table.from_batches(waiting))
-            waiting, size = [], 0
+            waiting = []
+            size = 0
     if waiting:
         yield pl.DataFrame(pa.Table.from_batches(waiting))
 
 
 def _by_source(rows: pl.DataFrame, shapes: Mapping[str, Shape]) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yield each source that has rows with them, in their order. One pass, however many sources there are."""
+    """Yield each source that has rows, with its rows in their order; one pass for any number of sources."""
     names = list(shapes)
     for (number,), mine in rows.partition_by(SOURCE, as_dict=True, maintain_order=True).items():
         if number >= 0:
@@ -196,18 +204,31 @@ def _columns(shape: Shape) -> list[pl.Expr]:
 
 def _rows(frames: list[Frame]) -> Batches:
     """Yield frames as Arrow rows, a few MB at a time."""
-    start, size = 0, 0
+    start = 0
+    size = 0
     for index, frame in enumerate(frames):
         size += len(frame.payload)
         if size > ROUTED_BYTES:
-            yield _batch(frames[start : index + 1])
-            start, size = index + 1, 0
+            yield record_batch(frames[start : index + 1])
+            start = index + 1
+            size = 0
     if start < len(frames):
-        yield _batch(frames[start:])
+        yield record_batch(frames[start:])
 
 
-def _batch(frames: list[Frame]) -> pa.RecordBatch:
-    # pyarrow takes a view of its own buffers, but not the buffers.
-    columns = zip(*(frame._replace(payload=memoryview(frame.payload)) for frame in frames), strict=True)
+def record_batch(frames: list[Frame]) -> pa.RecordBatch:
+    """Return frames as rows of FRAME_SCHEMA."""
+    # pyarrow accepts a memory view of its own buffers, but not the buffers.
+    rows = [
+        (one.node, one.hop, *one.port, one.origin, one.serial, memoryview(one.payload), one.spilled) for one in frames
+    ]
+    columns = zip(*rows, strict=True)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, FRAME_SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=FRAME_SCHEMA)
+
+
+def frames_of(columns: Iterable[pa.Array | pa.ChunkedArray]) -> Iterator[Frame]:
+    """Yield the frames in columns of FRAME_SCHEMA."""
+    rows = zip(*(column.to_pylist() for column in columns), strict=True)
+    for node, hop, kind, stream, reader, origin, serial, payload, spilled in rows:
+        yield Frame(node, hop, FramePort(FrameKind(kind), stream, reader), origin, serial, payload, spilled)

@@ -1,6 +1,6 @@
-"""What a checkpoint notes of the tree that it was run on: plans know nodes by number, so these must mean the same.
+"""The tree of nodes in a checkpoint. Plans know nodes by number, so the numbers must keep their meaning.
 
-Rule 1: names, parents and where sources enter stay as they are; capacities and marks may change from run to run.
+Rule 1: names, parents and the entry nodes of sources must not change. Capacities and marks may change between runs.
 """
 
 from __future__ import annotations
@@ -12,29 +12,35 @@ from typing import Any, Final
 from pyarrow.fs import FileSystem
 
 from drover.control.settings import Control
-from drover.control.tree import USUAL_PLAN, Hierarchy, conflicts, hierarchy_of
+from drover.control.tree import Hierarchy, conflicts, hierarchy_of
 from drover.errors import DroverError, StateError
 from drover.flow.state.documents import FORMAT, seal, unseal
 from drover.flow.state.storage import RESTORE, exists, join, read_whole, write_whole
-from drover.hierarchy.cluster import CLUSTER, Cluster, cluster_of
+from drover.hierarchy.cluster import CLUSTER, TreeCluster, cluster_of
 from drover.network.model import Network
+from drover.placement.starting_plans import DEFAULT_PLAN
 
 NAME: Final = "cluster.json"
 
 
 def on_tree(
-    network: Network, cluster: Cluster | Mapping[str, Any], settings: Control, nodes: int, plan: object, *,
+    network: Network,
+    cluster: TreeCluster | Mapping[str, Any],
+    settings: Control,
+    nodes: int,
+    plan: object,
+    *,
     takes_queries: bool,
-) -> Hierarchy:  # fmt: skip
-    """Return the tree that a network is to run on; DroverError if it does not go with what else is said."""
+) -> Hierarchy:
+    """Return the tree that a network runs on; DroverError if it conflicts with the other settings."""
     found = cluster_of(cluster)
-    for fault in conflicts(found, settings, nodes, plan if isinstance(plan, str) else USUAL_PLAN, takes_queries):
+    for fault in conflicts(found, settings, nodes, plan if isinstance(plan, str) else DEFAULT_PLAN, takes_queries):
         raise DroverError(fault.text)
     return hierarchy_of(network, found)
 
 
-def noted_cluster(fs: FileSystem, root: str) -> Cluster | None:
-    """Return the tree that a checkpoint was last run on, or None if it was run on none."""
+def noted_cluster(fs: FileSystem, root: str) -> TreeCluster | None:
+    """Return the tree of the last run on a checkpoint, or None if it had none."""
     path = join(root, NAME)
     if not exists(fs, path):
         return None
@@ -46,7 +52,7 @@ def noted_cluster(fs: FileSystem, root: str) -> Cluster | None:
 
 
 def check_cluster(fs: FileSystem, root: str, hierarchy: Hierarchy | None, *, begun: bool) -> None:
-    """Refuse a checkpoint that was begun on another tree, on none, or on one if none is given; nothing is written."""
+    """Refuse a checkpoint that was begun on another tree, or with a tree where this run has none; write nothing."""
     before = noted_cluster(fs, root)
     if before is None:
         if begun and hierarchy is not None:
@@ -68,16 +74,16 @@ def check_cluster(fs: FileSystem, root: str, hierarchy: Hierarchy | None, *, beg
 
 
 def note_cluster(fs: FileSystem, root: str, hierarchy: Hierarchy | None) -> None:
-    """Write down the tree that the next batch runs on, if there is one and it is not as noted."""
+    """Write the tree of this run into the checkpoint, if it has one and the checkpoint has another."""
     if hierarchy is None or noted_cluster(fs, root) == hierarchy.cluster:
         return
-    # As a text, because the order of its nodes is their numbering, and a document keeps no order.
+    # As text, because the order of nodes is their numbering, and a sealed document sorts its keys.
     text = json.dumps(CLUSTER.write(hierarchy.cluster))
     data, _ = seal({"format": FORMAT, "batch": 0, "cluster": text})
     write_whole(fs, join(root, NAME), [data])
 
 
-def _difference(before: Cluster, after: Cluster) -> str | None:
+def _difference(before: TreeCluster, after: TreeCluster) -> str | None:
     if before.nodes != after.nodes:
         return f"its nodes were {', '.join(before.nodes)}, in this order"
     for i, name in enumerate(before.nodes):

@@ -1,1 +1,1 @@
-"""Pages for people: made from what a run has written down, and opened with any browser."""
+"""Pages for people: the report on a run, and the charts and templates that every page shares."""

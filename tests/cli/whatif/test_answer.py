@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drover.cli.whatif.answer import Result, heaviest
+from drover.cli.whatif.answer import VariantResult, heaviest
 from drover.cli.whatif.scenario import Variant
-from drover.sim.outcome import Outcome
+from drover.sim.outcome import SimulationResult
 
 
 @given(values=st.lists(st.integers(-20, 20), max_size=12))
@@ -31,10 +31,10 @@ def test_stretches(values: list[float], found: tuple[int, int, float]) -> None:
     assert heaviest(np.array(values)) == found
 
 
-def result(name: str, waiting: float, latency: float) -> Result:
+def result(name: str, waiting: float, latency: float) -> VariantResult:
     none = pl.DataFrame()
     summary = {"queued_mean": waiting, "latency_p99": latency}
-    return Result(Variant(name, None), Outcome(summary, none, none, none, none, ()), (), 0.0, (0.5,))
+    return VariantResult(Variant(name, None), SimulationResult(summary, none, none, none, none, ()), (), 0.0, (0.5,))
 
 
 @pytest.mark.parametrize(

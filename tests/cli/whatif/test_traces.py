@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from drover.cli.whatif.traces import read_trace
-from drover.cli.whatif.workload import Trace
+from drover.cli.whatif.workload import RateTrace
 from drover.errors import DroverError
 
 SOURCES = ("east", "west")
@@ -99,8 +99,8 @@ def test_faults(text: str, says: str, tmp_path: Path) -> None:
     ("name", "says"),
     [
         pytest.param("t.txt", "a trace is one of .csv, .csv.gz, .parquet", id="another ending"),
-        pytest.param("none.csv", "is no file", id="not there"),
-        pytest.param("folder.csv", "is no file", id="a folder"),
+        pytest.param("none.csv", "is not a file", id="not there"),
+        pytest.param("folder.csv", "is not a file", id="a folder"),
         pytest.param("t.parquet", "cannot be read", id="no Parquet"),
         pytest.param("t.csv.gz", "cannot be read", id="broken"),
     ],
@@ -115,5 +115,5 @@ def test_files_that_are_none(name: str, says: str, tmp_path: Path) -> None:
 
 def test_the_mean_of_a_trace_weighs_steps_by_their_length(tmp_path: Path) -> None:
     trace = read_trace(str(written(tmp_path, "time,east\n0,10\n1,40\n")), SOURCES)["east"]
-    assert isinstance(trace, Trace)
+    assert isinstance(trace, RateTrace)
     assert_allclose([trace.mean, trace.seconds, trace.total], [25.0, 2.0, 50.0])

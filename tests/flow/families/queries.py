@@ -6,24 +6,25 @@ from dataclasses import replace
 
 from numpy.random import Generator
 
-from drover.network.generate import DagParameters, dags, rows
 from drover.network.model import Network
 from drover.network.operators import Filter, Operator
 from drover.network.queries import Query, examine_query
-from drover.network.queries.query import reading, rewritten
-from drover.network.queries.skeleton import MARK, skeleton_of
+from drover.network.queries.normalize import PLACEHOLDER, normalize
+from drover.network.queries.query import rename_inputs
+from drover.network.rewrite import with_expressions
+from drover_lab.generate import DagParameters, dags, rows
 from tests.flow.harness import Batch, cut_rows
 from tests.flow.test_against_oracle import delayed
 
 KEYED = ("key = 3 AND amount > 1", "tag = 'drover' AND price < 1.5", "key = 3 AND tag <> 'a'", "5 = key", "key > 2")
-WORDS = ("", "a", "Ab", "drover", "zebra", "k1", "k2", "nobody")
+WORDS = ("", "a", "Ab", "drover", "zebra", "k1", "k2", "absent")
 
 
 def random_network(rng: Generator) -> Network:
     return dags(rng, DagParameters(sources=2, operators=int(rng.integers(1, 6)), timeout=0.3))
 
 
-def herd_batches(network: Network, rng: Generator) -> list[Batch]:
+def random_batches(network: Network, rng: Generator) -> list[Batch]:
     """Return rows for a minute or so, in a few batches, the last two of them without rows."""
     count = int(rng.integers(2, 7))
     drawn = rows(network, int(rng.integers(100, 300)), rng)
@@ -54,7 +55,7 @@ def random_query(rng: Generator, network: Network, name: str) -> Query:
                 where = KEYED[int(rng.integers(len(KEYED)))]
                 first.append(Filter(name=f"keyed-{source.name}", input=read, where=where))
                 streams[source.name] = first[-1].name
-        own = [replace(reading(operator, streams), name=names[operator.name]) for operator in pattern.operators]
+        own = [replace(rename_inputs(operator, streams), name=names[operator.name]) for operator in pattern.operators]
         output = streams[pattern.outputs[int(rng.integers(len(pattern.outputs)))]]
         query = Query(name, "tenant", tuple(needed([*first, *own], output)), output)
         if query.operators and not examine_query(query, network):
@@ -81,11 +82,13 @@ def varied(rng: Generator, query: Query, name: str) -> Query:
         return f"'{WORDS[int(rng.integers(len(WORDS)))]}'" if mark == "s" else written
 
     def change(text: str) -> str:
-        found = skeleton_of(text)
+        found = normalize(text)
         if found is None:
             return text
-        first, *rest = found[0].split(MARK)
+        first, *rest = found[0].split(PLACEHOLDER)
         pieces = zip(rest, found[1], strict=True)
         return first + "".join(draw(after[0], written) + after[1:] for after, (written, _) in pieces)
 
-    return replace(query, name=name, operators=tuple(rewritten(operator, change) for operator in query.operators))
+    return replace(
+        query, name=name, operators=tuple(with_expressions(operator, change) for operator in query.operators)
+    )

@@ -10,10 +10,10 @@ from numpy.random import default_rng
 import drover
 from drover.network.durations import UNITS
 from drover.network.model import Network
-from drover.network.operators import Aggregate, Filter, Join, Named, Pair
+from drover.network.operators import Aggregate, Filter, Join, KeyPair, Named
 from drover.network.queries import Query
-from tests.flow.families.herds import HerdHarness, alone
-from tests.flow.families.queries import herd_batches
+from tests.flow.families.family_harness import FamilyHarness, alone
+from tests.flow.families.queries import random_batches
 from tests.flow.oracle import assert_same_rows
 from tests.flow.spreading import chaos, unspread
 
@@ -45,9 +45,15 @@ def queries(number: int) -> list[Query]:
     )
     other = Filter(name="other", input="large", where=f"key = {key}")
     again = Join(
-        name="again", left="other", right="a", left_window=SECOND, right_window=SECOND, on=(Pair("key", "key"),),
-        where=f"left.x <> {number}", select=(Named("x", "left.x"), Named("z", "right.amount")),
-    )  # fmt: skip
+        name="again",
+        left="other",
+        right="a",
+        left_window=SECOND,
+        right_window=SECOND,
+        on=(KeyPair("key", "key"),),
+        where=f"left.x <> {number}",
+        select=(Named("x", "left.x"), Named("z", "right.amount")),
+    )
     made = [(mine,), (mine, window), (other, again)]
     return [Query(f"q{number}-{i}", "tenant", given, given[-1].name) for i, given in enumerate(made)]
 
@@ -55,8 +61,8 @@ def queries(number: int) -> list[Query]:
 @pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 12))])
 def test_queries_on_a_spread_join_give_what_they_give_on_a_whole_one(tmp_path: Path, seed: int) -> None:
     rng, network = default_rng([seed, 5]), pairing()
-    batches, plans = herd_batches(network, rng), chaos(network, rng)
-    harness = HerdHarness(network, tmp_path, rng, trouble=0.1)
+    batches, plans = random_batches(network, rng), chaos(network, rng)
+    harness = FamilyHarness(network, tmp_path, rng, trouble=0.1)
     for number in range(4):
         for query in queries(number):
             harness.submit(query)
@@ -65,7 +71,7 @@ def test_queries_on_a_spread_join_give_what_they_give_on_a_whole_one(tmp_path: P
         for member in harness.members:
             member.node = int(rng.integers(plan.nodes)) if rng.random() < 0.4 else member.node % plan.nodes
         harness.run(batch, plan)
-        plans.settle(harness.samples)
+        plans.settle(harness.facts)
     assert harness.failures == []
     assert harness.parked == []
     found = {member.query.name: harness.gave(member) for member in harness.members}

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 from drover.network.queries import examine_query, query_network
 from drover.placement.plan import Plan
-from tests.flow.families.herds import HerdHarness
-from tests.flow.families.queries import herd_batches, random_network, random_query, varied
+from tests.flow.families.family_harness import FamilyHarness
+from tests.flow.families.queries import random_batches, random_network, random_query, varied
 from tests.flow.oracle import assert_same_rows, expected_streams, merged, renamed
 
 NODES = 3
@@ -21,8 +21,8 @@ NODES = 3
 def test_families_give_what_spark_gives(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     rng = default_rng([seed, 99])
     network = random_network(rng)
-    batches = herd_batches(network, rng)
-    harness = HerdHarness(network, tmp_path, rng)
+    batches = random_batches(network, rng)
+    harness = FamilyHarness(network, tmp_path, rng)
     for _ in range(4):
         query = random_query(rng, network, f"q{len(harness.members)}")
         harness.submit(query, 0)

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 import drover
-from drover.flow.frames import DRIVER, pack, unpack
+from drover.flow.frames import DRIVER, pack, stream_port, unpack
 from drover.flow.spill import SPILL_BYTES, fetch, spill
 from drover.placement.plan import round_robin
 from drover.spark.sinks import write_parquet
@@ -87,9 +87,11 @@ def main(kind: str, spread: str) -> None:
         made = [
             frame
             for node, each in enumerate(harness.results["j"])
-            for frame in spill(pack(each, "j", [(DRIVER, node)], node, SPILL_BYTES), folder, f"rows-{node}")
+            for frame in spill(
+                pack(each, stream_port("j"), [(DRIVER, node)], node, SPILL_BYTES), folder, f"rows-{node}"
+            )
         ]
-        found = unpack(fetch(made, folder)[0], rechunk=False)["j"]
+        found = unpack(fetch(made, folder)[0], rechunk=False)[stream_port("j")]
         with (Path(folder) / "0.parquet").open("wb") as file:
             write_parquet(found, file)
     sys.stdout.write(f"{found.height} {peak.most - peak.least}\n")

@@ -2,17 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from drover.flow.state.layout import Name, commit_name, full_name, parse, state_name
+from drover.flow.state.layout import FileNameParts, commit_name, full_name, parse, state_name
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        pytest.param(state_name(42, 3, "run1-7.0"), Name("state", 42, temporary=False), id="state"),
-        pytest.param(commit_name(42), Name("commit", 42, temporary=False), id="commit"),
-        pytest.param(full_name(42), Name("full", 42, temporary=False), id="full commit"),
-        pytest.param(".tmp-" + commit_name(42), Name("commit", 42, temporary=True), id="not finished"),
-        pytest.param(commit_name(10**13), Name("commit", 10**13, temporary=False), id="thirteen digits"),
+        pytest.param(state_name(42, 3, "run1-7.0"), FileNameParts("state", 42, temporary=False), id="state"),
+        pytest.param(commit_name(42), FileNameParts("commit", 42, temporary=False), id="commit"),
+        pytest.param(full_name(42), FileNameParts("full", 42, temporary=False), id="full commit"),
+        pytest.param(".tmp-" + commit_name(42), FileNameParts("commit", 42, temporary=True), id="not finished"),
+        pytest.param(commit_name(10**13), FileNameParts("commit", 10**13, temporary=False), id="thirteen digits"),
         pytest.param("42.json", None, id="too few digits"),
         pytest.param("000000000042.json.bak", None, id="a copy of a person's"),
         pytest.param("000000000042-0-a.arrow\n", None, id="a line break"),
@@ -20,7 +20,7 @@ from drover.flow.state.layout import Name, commit_name, full_name, parse, state_
         pytest.param("lock", None, id="the lock"),
     ],
 )
-def test_what_a_name_says(name: str, said: Name | None) -> None:
+def test_what_a_name_says(name: str, said: FileNameParts | None) -> None:
     assert parse(name) == said
 
 

@@ -10,7 +10,7 @@ from drover.errors import StateError
 from drover.flow.state.commits import LONGEST_CHAIN, Checkpoint, commit, latest, load
 from drover.flow.state.documents import Commit
 from drover.flow.state.layout import COMMITS, STATE, state_name
-from drover.flow.state.retention import files_of, sweep, victims
+from drover.flow.state.retention import expired_files, files_of, sweep
 from drover.flow.state.segments import Delta, Segment, read_parts, write_deltas
 from drover.flow.state.versions import FEW_SEGMENTS, PartState, Version, advance, should_compact
 from tests.flow.state.faults import broken
@@ -54,7 +54,7 @@ KEPT = [version(8, A7, A8), version(9, A8, A9)]
     ],
 )
 def test_victims(commits: list[str], state: list[str], gone: list[str]) -> None:
-    found = victims(commits, state, KEPT)
+    found = expired_files(commits, state, KEPT)
     assert [*found.commits, *found.state] == gone
 
 

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own: on a socket in a temporary folder, with nobody else on it."""
+"""A PostgreSQL server for the tests, on a socket in a temporary folder."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def binaries() -> Path | None:
 
 
 def owner() -> str | None:
-    """Return who must run the server in place of root, who may not; None if that is us."""
+    """Return the user that must run the server instead of root; None if this user can."""
     if os.geteuid() != 0:
         return None
     names = {entry.pw_name for entry in pwd.getpwall()}
@@ -47,12 +47,18 @@ def running() -> Iterator[str]:
         options: dict[str, Any] = {"user": user, "extra_groups": []} if user is not None else {}
         subprocess.run(
             [folder / "initdb", "-D", data, "-A", "trust", "-U", USER, "-E", "UTF8", "--no-sync"],
-            check=True, capture_output=True, cwd=root, **options,
-        )  # fmt: skip
+            check=True,
+            capture_output=True,
+            cwd=root,
+            **options,
+        )
         server = subprocess.Popen(
             [folder / "postgres", "-D", data, "-k", root, "-c", "listen_addresses=", "-c", "fsync=off"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=root, **options,
-        )  # fmt: skip
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=root,
+            **options,
+        )
         try:
             _wait(Path(data) / "postmaster.pid", server)
             yield f"postgresql://{USER}@/postgres?host={root}"

@@ -33,7 +33,7 @@ def test_paths_of_sqlite(uri: str, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("uri", "told"),
+    ("uri", "said"),
     [
         pytest.param("mysql://host/db", "must start with sqlite:// or postgresql://", id="another database"),
         pytest.param("sqlite://data/a.db", "absolute path", id="a relative path"),
@@ -41,8 +41,8 @@ def test_paths_of_sqlite(uri: str, path: str) -> None:
         pytest.param("", "must start with", id="nothing"),
     ],
 )
-def test_what_is_refused(uri: str, told: str) -> None:
-    with pytest.raises(DroverError, match=told):
+def test_bad_addresses_are_refused(uri: str, said: str) -> None:
+    with pytest.raises(DroverError, match=said):
         Address(uri)
 
 
@@ -67,7 +67,7 @@ def test_passwords_are_not_shown(uri: str, shown: str) -> None:
         assert "hush" not in address.hide(f"cannot connect to {uri}")
 
 
-def test_a_table_without_an_address_lives_in_the_checkpoint() -> None:
+def test_a_table_without_an_address_is_in_the_checkpoint() -> None:
     found = addresses(a_network(), {"names": "postgresql://host/db"}, "/some where/50%?#")
     assert set(found) == {"names", "kept"}
     assert found["names"] == Address("postgresql://host/db")
@@ -92,7 +92,7 @@ def test_addresses_that_do_not_fit_are_refused() -> None:
         pytest.param("postgresql://u:p#w@h/d", Address("postgresql://u:p#w@h/d"), id="a # in a password"),
     ],
 )
-def test_a_name_may_stand_behind_the_uri(text: str, address: Address) -> None:
+def test_a_uri_may_end_with_the_name_of_the_table(text: str, address: Address) -> None:
     assert parse_address(text) == address
 
 

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import drover
-from drover.flow.operators.table import greatest_rows
-from drover.flow.tables import Address, Store, prepare_tables
+from drover.flow.operators.table_write import greatest_rows
+from drover.flow.tables import Address, TableStore, prepare_tables
 from drover.network.model import Network
-from drover.network.operators import Pair, Table, TableRead, TableWrite
+from drover.network.operators import KeyPair, Table, TableRead, TableWrite
 from drover.network.parts import Source
 from drover.network.schema import Column
 from drover.network.types import TIMESTAMP, DataType
@@ -105,7 +105,7 @@ def test_the_greatest_rows_of_a_batch_are_one_per_key(case: Case) -> None:
 def readings(draw: Draw) -> tuple[Table, list[Row], list[Row], TableRead, Source]:
     """A table and its rows, a stream and its rows, and a read of the one by the other."""
     table = draw(tables())
-    on = tuple(Pair(f"s_{name}", name) for name in draw(st.permutations(table.key)))
+    on = tuple(KeyPair(f"s_{name}", name) for name in draw(st.permutations(table.key)))
     source = Source("s", (*(Column(p.left, table.schema.types[p.right]) for p in on), Column("extra", TIMESTAMP)))
     columns = tuple(draw(st.lists(st.sampled_from(table.schema.names), min_size=1, unique=True)))
     read = TableRead(name="r", input="s", from_table="kept", on=on, columns=columns, drop_unmatched=draw(st.booleans()))
@@ -123,7 +123,7 @@ def test_a_read_adds_the_row_of_the_same_key(new_address: NewAddress, reading: A
     network = Network("n", (source,), (read,), ("r",), (table,))
     address = new_address()
     prepare_tables(network, {"kept": address})
-    Store(table, address).upsert(greatest_rows(frame(kept, table.schema.types), table, "ts"), "ts")
+    TableStore(table, address).upsert(greatest_rows(frame(kept, table.schema.types), table, "ts"), "ts")
     harness = Harness(network, {"kept": address})
     batch = frame(rows, source.schema.types)
     harness.run({"s": batch}, Plan(1, 1, {"table:kept": 0}))
@@ -140,7 +140,7 @@ def test_every_type_goes_in_and_comes_out_as_key_and_as_value(
     table = Table("kept", (Column("k", kind), Column("v", kind), Column("ts", TIMESTAMP)), ("k",))
     drawn = data.draw(st.lists(st.tuples(cells(kind), st.none() | cells(kind)), min_size=1, max_size=6))
     rows = greatest_rows(frame([{"k": k, "v": v, "ts": AT} for k, v in drawn], table.schema.types), table, "ts")
-    store = Store(table, new_address())
+    store = TableStore(table, new_address())
     store.prepare(written=True)
     store.upsert(rows, "ts")
     found = store.fetch(rows.select("k"), ["k", "v", "ts"])

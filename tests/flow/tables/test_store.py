@@ -1,4 +1,4 @@
-"""A table in its database: made, checked, and written by several at once, some of whom die."""
+"""A table in its database: created, checked, and written by several processes, some of which die."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from drover.errors import TableError
-from drover.flow.tables import Address, Store, sqlite
+from drover.flow.tables import Address, TableStore, sqlite
 from drover.flow.tables.dialect import MOST_ROWS
 from drover.network.operators import Table
 from drover.network.schema import Column
@@ -31,14 +31,14 @@ def rows(keys: Iterable[int | None], second: int, value: float = 1.0) -> pl.Data
     return pl.DataFrame([(key, AT + timedelta(seconds=second), value) for key in keys], schema=schema, orient="row")
 
 
-def writer(address: Address) -> Store:
-    store = Store(KEPT, address)
+def writer(address: Address) -> TableStore:
+    store = TableStore(KEPT, address)
     store.prepare(written=True)
     return store
 
 
 def change(address: Address, *statements: str) -> None:
-    with Store(KEPT, address).dialect.connect(address) as connection, connection.cursor() as cursor:
+    with TableStore(KEPT, address).dialect.connect(address) as connection, connection.cursor() as cursor:
         for statement in statements:
             cursor.executescript(statement)
 
@@ -47,32 +47,32 @@ def file_address(tmp_path: Path) -> Address:
     return Address(f"sqlite://{tmp_path}/t.db")
 
 
-def test_a_table_is_made_once_and_then_found_as_declared(new_address: NewAddress) -> None:
+def test_a_table_is_created_once_and_then_found_as_declared(new_address: NewAddress) -> None:
     address = new_address()
     writer(address).upsert(rows([1], 0), "ts")
     writer(address).upsert(rows([1, 2], 1), "ts")
     assert dump(KEPT, address).sort("k").rows() == rows([1, 2], 1).rows()
 
 
-def test_a_table_of_another_make_is_refused_with_all_differences(new_address: NewAddress) -> None:
+def test_a_table_that_is_not_as_declared_is_refused_with_all_differences(new_address: NewAddress) -> None:
     address = new_address()
     other = Table("kept", (Column("k", BIGINT), Column("v", STRING), Column("more", STRING)), ("k", "v"))
-    Store(other, address).prepare(written=True)
+    TableStore(other, address).prepare(written=True)
     with pytest.raises(TableError) as caught:
         writer(address)
-    told = str(caught.value)
-    assert "there is no column ts" in told
-    assert re.search(r"column v is (TEXT|text), but must be (REAL|double precision) \(for double\)", told)
-    assert "(k) must have a unique index over it, and there is (k, v)" in told
+    said = str(caught.value)
+    assert "there is no column ts" in said
+    assert re.search(r"column v is (TEXT|text), but must be (REAL|double precision) \(for double\)", said)
+    assert "(k) must have a unique index, but the table has (k, v)" in said
 
 
 def test_further_columns_and_indexes_do_no_harm(new_address: NewAddress) -> None:
     address = new_address()
     wide = Table("kept", (Column("more", STRING), *KEPT.columns), ("k",))
-    Store(wide, address).prepare(written=True)
+    TableStore(wide, address).prepare(written=True)
     writer(address).upsert(rows([3], 0), "ts")
     assert dump(wide, address)["more"].to_list() == [None]
-    assert Store(KEPT, address).fetch(pl.DataFrame({"k": [3]}), ["v"])["v"].to_list() == [1.0]
+    assert TableStore(KEPT, address).fetch(pl.DataFrame({"k": [3]}), ["v"])["v"].to_list() == [1.0]
 
 
 def test_more_keys_than_one_query_takes(new_address: NewAddress) -> None:
@@ -99,12 +99,12 @@ def test_a_null_key_that_a_table_cannot_hold_is_refused(tmp_path: Path, key: str
     change(address, f"CREATE TABLE kept ({key}, ts INTEGER, v REAL)")
     store = writer(address)
     store.upsert(rows([1], 0), "ts")
-    with pytest.raises(TableError, match="NULL in key column k, which the table cannot hold"):
+    with pytest.raises(TableError, match="NULL in key column k, which the table does not allow"):
         store.upsert(rows([None, 2], 1), "ts")
     assert dump(KEPT, address)["k"].to_list() == [1]
 
 
-def test_values_of_another_type_are_not_guessed_at(tmp_path: Path) -> None:
+def test_values_of_another_type_are_refused(tmp_path: Path) -> None:
     address = file_address(tmp_path)
     store = writer(address)
     change(address, "INSERT INTO kept VALUES (1, '2024-01-01', 'much')")
@@ -115,7 +115,7 @@ def test_values_of_another_type_are_not_guessed_at(tmp_path: Path) -> None:
 
 
 def test_names_that_postgresql_would_cut_are_refused(postgresql: str) -> None:
-    with pytest.raises(TableError, match="too long for this database, which takes 63 bytes"):
+    with pytest.raises(TableError, match="is longer than 63 bytes, the limit of this database"):
         writer(Address(postgresql, "t" * 64))
 
 
@@ -126,7 +126,7 @@ def test_a_table_in_a_schema_of_postgresql(postgresql: str) -> None:
     assert dump(KEPT, address).height == 2
 
 
-def test_a_primary_key_of_postgresql_will_do_but_for_null(postgresql: str) -> None:
+def test_a_primary_key_of_postgresql_is_enough_except_for_null(postgresql: str) -> None:
     address = Address(postgresql, "primary")
     change(address, 'CREATE TABLE "primary" (k bigint PRIMARY KEY, ts timestamptz, v double precision)')
     writer(address).upsert(rows([1], 0), "ts")
@@ -145,21 +145,21 @@ def test_a_server_that_restarts_between_two_batches_is_found_again(postgresql: s
 
 
 @pytest.mark.parametrize(
-    ("uri", "told"),
+    ("uri", "said"),
     [
-        pytest.param("postgresql://me:hush@127.0.0.1:1/db", "Connection refused", id="nobody listens"),
+        pytest.param("postgresql://me:hush@127.0.0.1:1/db", "Connection refused", id="no server"),
         pytest.param("postgresql://me@/db?host=/nowhere&password=hush", "No such file", id="no such socket"),
         pytest.param("sqlite:///nowhere/at/all.db", "there is no folder /nowhere/at", id="no such folder"),
     ],
 )
-def test_a_database_that_cannot_be_reached_is_named_without_its_password(uri: str, told: str) -> None:
-    with pytest.raises(TableError, match=told) as caught:
+def test_a_database_that_cannot_be_reached_is_named_without_its_password(uri: str, said: str) -> None:
+    with pytest.raises(TableError, match=said) as caught:
         writer(Address(uri))
     assert str(caught.value).startswith("table 'kept' at ")
     assert "hush" not in str(caught.value)
 
 
-def test_what_the_database_says_is_told_without_the_statement(new_address: NewAddress) -> None:
+def test_the_message_of_the_database_is_shown_without_the_statement(new_address: NewAddress) -> None:
     address = new_address()
     store = writer(address)
     change(address, f"DROP TABLE {store.name}")
@@ -177,19 +177,19 @@ def test_a_locked_database_is_waited_for_and_then_given_up(tmp_path: Path, monke
         cursor.executescript("BEGIN IMMEDIATE")
         with pytest.raises(TableError, match="database is locked"):
             store.upsert(rows([1], 0), "ts")
-        assert store.fetch(pl.DataFrame({"k": [1]}), ["k"]).height == 0  # who reads does not wait
+        assert store.fetch(pl.DataFrame({"k": [1]}), ["k"]).height == 0  # readers do not wait
         cursor.executescript("ROLLBACK")
     store.upsert(rows([1], 0), "ts")
 
 
-def test_writers_at_once_leave_the_greatest_rows(new_address: NewAddress) -> None:
+def test_concurrent_writers_leave_the_greatest_rows(new_address: NewAddress) -> None:
     address = new_address()
     writer(address)
     keys = [*range(500), None]
 
     def write(second: int) -> None:
         order = keys if second % 2 else keys[::-1]
-        Store(KEPT, address).upsert(rows(order, second).sort("k"), "ts")
+        TableStore(KEPT, address).upsert(rows(order, second).sort("k"), "ts")
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(write, range(12)))

@@ -11,7 +11,7 @@ from typing import Any, Final
 import polars as pl
 from hypothesis import strategies as st
 
-from drover.flow.tables import Address, Store
+from drover.flow.tables import Address, TableStore
 from drover.network.model import Network
 from drover.network.operators import Table, TableRead
 from drover.network.types import BINARY, BOOLEAN, DATE, STRING, TIMESTAMP, DataType, polars_type
@@ -65,7 +65,7 @@ def all_ranks(rows: pl.DataFrame) -> list[tuple[Any, ...]]:
 
 def dump(table: Table, address: Address) -> pl.DataFrame:
     """Return all rows of a table, those with NULL in their key too."""
-    store = Store(table, address)
+    store = TableStore(table, address)
     types = table.schema.types
     chosen = [store.dialect.selected(f'"{name}"', kind, i) for i, (name, kind) in enumerate(types.items())]
     with store.dialect.connect(address) as connection, connection.cursor() as cursor:

@@ -6,17 +6,17 @@ from itertools import combinations, pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drover.network.drawing.layout import Arrangement, Wire, arrange
+from drover.network.drawing.layout import Arrangement, Connector, arrange
 from drover.network.drawing.ordering import Box
 
 
 @st.composite
-def graphs(draw: st.DrawFn) -> tuple[list[Box], list[Wire]]:
+def graphs(draw: st.DrawFn) -> tuple[list[Box], list[Connector]]:
     count = draw(st.integers(1, 14))
     boxes = [Box(draw(st.integers(20, 200)), draw(st.integers(20, 100))) for _ in range(count)]
     numbers = st.integers(0, count - 1)
     pairs = draw(st.lists(st.tuples(numbers, numbers).filter(lambda pair: pair[0] != pair[1]), max_size=25))
-    return boxes, [Wire(min(pair), max(pair), boxes[min(pair)].height / 2) for pair in pairs]
+    return boxes, [Connector(min(pair), max(pair), boxes[min(pair)].height / 2) for pair in pairs]
 
 
 def inside(box: Box, corner: tuple[float, float], point: tuple[float, float]) -> bool:
@@ -34,7 +34,7 @@ def overlaps(boxes: list[Box], placed: Arrangement) -> list[tuple[int, int]]:
 
 
 @given(graphs())
-def test_boxes_do_not_overlap_and_wires_run_rightwards(graph: tuple[list[Box], list[Wire]]) -> None:
+def test_boxes_do_not_overlap_and_wires_run_rightwards(graph: tuple[list[Box], list[Connector]]) -> None:
     boxes, wires = graph
     placed = arrange(boxes, wires)
     assert overlaps(boxes, placed) == []
@@ -45,7 +45,7 @@ def test_boxes_do_not_overlap_and_wires_run_rightwards(graph: tuple[list[Box], l
 
 
 @given(graphs())
-def test_wires_run_through_no_box(graph: tuple[list[Box], list[Wire]]) -> None:
+def test_wires_run_through_no_box(graph: tuple[list[Box], list[Connector]]) -> None:
     boxes, wires = graph
     placed = arrange(boxes, wires)
     for route in placed.routes:
@@ -56,7 +56,9 @@ def test_wires_run_through_no_box(graph: tuple[list[Box], list[Wire]]) -> None:
 
 
 @given(graphs())
-def test_everything_is_within_the_frame_and_equal_inputs_are_drawn_equally(graph: tuple[list[Box], list[Wire]]) -> None:
+def test_everything_is_within_the_frame_and_equal_inputs_are_drawn_equally(
+    graph: tuple[list[Box], list[Connector]],
+) -> None:
     boxes, wires = graph
     placed = arrange(boxes, wires)
     for box, (x, y) in zip(boxes, placed.corners, strict=True):
@@ -67,7 +69,7 @@ def test_everything_is_within_the_frame_and_equal_inputs_are_drawn_equally(graph
 
 def test_a_chain_is_straight_and_a_ladder_has_no_crossing() -> None:
     boxes = [Box(50, 30)] * 6
-    placed = arrange(boxes, [Wire(0, 1, 15), Wire(1, 2, 15), Wire(3, 4, 15), Wire(4, 5, 15)])
+    placed = arrange(boxes, [Connector(0, 1, 15), Connector(1, 2, 15), Connector(3, 4, 15), Connector(4, 5, 15)])
     assert len({y for _, y in placed.corners[:3]}) == 1
     assert len({y for _, y in placed.corners[3:]}) == 1
 
@@ -78,7 +80,9 @@ def test_nothing_is_drawn_as_nothing() -> None:
 
 def test_ten_thousand_boxes_take_seconds() -> None:
     boxes = [Box(100, 40)] * 10_000
-    wires = [Wire(k // 3, k, 20) for k in range(1, 10_000)] + [Wire(k, k + 7, 20) for k in range(0, 9_000, 50)]
+    wires = [Connector(k // 3, k, 20) for k in range(1, 10_000)] + [
+        Connector(k, k + 7, 20) for k in range(0, 9_000, 50)
+    ]
     start = time.monotonic()
     arrange(boxes, wires)
     assert time.monotonic() - start < 120

@@ -8,7 +8,7 @@ from hypothesis import given
 
 from drover.network.build import Builder
 from drover.network.drawing.svg import svg
-from drover.network.files import load
+from drover.network.files.network_file import load
 from drover.network.model import Network
 from tests.strategies.networks import networks
 

@@ -16,11 +16,11 @@ from drover.network.types import BIGINT, DOUBLE
 from tests.network.expressions import test_words
 from tests.network.expressions.engines import compare
 
-EXPRESSIONS = Path(__file__).parents[3] / "docs" / "expressions.md"
+EXPRESSIONS = Path(__file__).parents[3] / "docs" / "reference" / "expressions.md"
 
 
 def test_the_reference_is_up_to_date() -> None:
-    """Run with DROVER_UPDATE=1 to write docs/expressions.md again."""
+    """Run with DROVER_UPDATE=1 to write docs/reference/expressions.md again."""
     if os.environ.get("DROVER_UPDATE"):
         EXPRESSIONS.write_text(reference(), encoding="utf-8")
     assert EXPRESSIONS.read_text(encoding="utf-8") == reference()

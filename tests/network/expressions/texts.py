@@ -15,7 +15,7 @@ from typing import Final
 
 from drover.network.expressions.casts import CASTS
 from drover.network.expressions.functions import ROWS
-from drover.network.expressions.table import DECIMAL, Constant, Function, Parameter
+from drover.network.expressions.table import DECIMAL, Constant, Parameter, SqlFunction
 from drover.network.types import (
     BIGINT,
     BOOLEAN,
@@ -52,7 +52,7 @@ WHOLE: Final = {
 class Shape:
     """One way to call a row: the types of its arguments."""
 
-    row: Function
+    row: SqlFunction
     types: tuple[DataType, ...]
 
 
@@ -139,10 +139,10 @@ class Writer:
         name = self.chance.choice([row.name, *(alias for alias in row.aliases if alias.isidentifier())])
         return f"{name}({', '.join(texts)})"
 
-    def chain(self, row: Function, texts: list[str]) -> str:
+    def chain(self, row: SqlFunction, texts: list[str]) -> str:
         return "(" + f" {row.name.upper()} ".join(texts) + ")"
 
-    def argument(self, row: Function, parameter: Parameter, data_type: DataType, depth: int) -> str:
+    def argument(self, row: SqlFunction, parameter: Parameter, data_type: DataType, depth: int) -> str:
         if isinstance(parameter, Constant):
             item = row.name == "in" and self.chance.random() < 0.9
             if item and (data_type.is_integer or data_type in LITERALS):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from drover.network.operators import Pair, parse_key
+from drover.network.operators import KeyPair, parse_key
 from drover.network.schema import Schema
 from tests.network.cases import (
     EVENTS,
@@ -43,15 +43,20 @@ TAGS = named({"left_tag": "left.tag", "right_tag": "right.tag"})
             id="the right input has event time",
         ),
         pytest.param(
-            Case([a_join(on=(Pair("kye", "id"),))], (*HERE, "on", 0), "Did you mean key?", BOTH),
+            Case([a_join(on=(KeyPair("kye", "id"),))], (*HERE, "on", 0), "Did you mean key?", BOTH),
             id="a left key is a column of the left input",
         ),
         pytest.param(
-            Case([a_join(on=(Pair("key", "id"), Pair("key", "key")))], (*HERE, "on", 1), "Known: at, id, note", BOTH),
+            Case(
+                [a_join(on=(KeyPair("key", "id"), KeyPair("key", "key")))],
+                (*HERE, "on", 1),
+                "Known: at, id, note",
+                BOTH,
+            ),
             id="a right key is a column of the right input",
         ),
         pytest.param(
-            Case([a_join(on=(Pair("amount", "id"),))], (*HERE, "on", 0), "amount bigint = id int", BOTH),
+            Case([a_join(on=(KeyPair("amount", "id"),))], (*HERE, "on", 0), "amount bigint = id int", BOTH),
             id="keys have one type",
         ),
         pytest.param(
@@ -131,7 +136,7 @@ def test_the_event_time_is_named_like_the_left_one() -> None:
 
 def test_a_key_of_one_name_on_both_sides_stands_once() -> None:
     right = a_map({"at": "at", "key": "id"}, source="others")
-    found = examined(Case([right, a_join(right="mapped", on=(Pair("key", "key"),))], (), "", BOTH))
+    found = examined(Case([right, a_join(right="mapped", on=(KeyPair("key", "key"),))], (), "", BOTH))
     assert found.faults == ()
     schema = found.streams["joined"]
     assert schema is not None
@@ -139,7 +144,7 @@ def test_a_key_of_one_name_on_both_sides_stands_once() -> None:
 
 
 def test_a_stream_may_be_joined_with_itself() -> None:
-    itself = a_join(right="events", on=(Pair("key", "key"),), select=TAGS)
+    itself = a_join(right="events", on=(KeyPair("key", "key"),), select=TAGS)
     assert examined(Case([itself], (), "")).faults == ()
 
 
@@ -158,11 +163,11 @@ def test_a_name_selected_twice_is_no_fault_further_down() -> None:
 @pytest.mark.parametrize(
     ("text", "pair"),
     [
-        pytest.param("key", Pair("key", "key"), id="one name for both sides"),
-        pytest.param("key = id", Pair("key", "id"), id="a name for each side"),
-        pytest.param(" `key`=`id` ", Pair("key", "id"), id="in backticks and without blanks"),
+        pytest.param("key", KeyPair("key", "key"), id="one name for both sides"),
+        pytest.param("key = id", KeyPair("key", "id"), id="a name for each side"),
+        pytest.param(" `key`=`id` ", KeyPair("key", "id"), id="in backticks and without blanks"),
     ],
 )
-def test_keys_are_read_from_text(text: str, pair: Pair) -> None:
+def test_keys_are_read_from_text(text: str, pair: KeyPair) -> None:
     assert parse_key(text) == pair
     assert parse_key(str(pair)) == pair

@@ -8,8 +8,8 @@ import pytest
 from drover.network.functions import columns_of
 from drover.network.operators import (
     OPERATORS,
+    KeyPair,
     Operator,
-    Pair,
     Switch,
     Synthetic,
     TableRead,
@@ -21,7 +21,7 @@ from tests.network.cases import a_filter, a_join, a_map, an_aggregate, named
 
 STATELESS = UserDefined(name="u", input="s", function="m:f", columns=columns_of({"x": "int"}))
 STATEFUL = UserDefined(name="u", input="s", function="m:f", columns=columns_of({"x": "int"}), keeps_state=True)
-READ = TableRead(name="r", input="s", from_table="t", on=(Pair("k", "k"),), columns=("x",))
+READ = TableRead(name="r", input="s", from_table="t", on=(KeyPair("k", "k"),), columns=("x",))
 
 # Operator, streams it reads, streams it writes, whether it holds state, its table, whether it is sticky.
 Row = tuple[Operator, tuple[str, ...], tuple[str, ...], bool, str | None, bool]
@@ -49,7 +49,7 @@ def test_every_kind_has_a_row() -> None:
 
 
 def test_the_table_of_kinds_is_keyed_by_kind() -> None:
-    assert all(cls.kind == kind for kind, cls in OPERATORS.items())
+    assert all(kind.model.kind == name for name, kind in OPERATORS.items())
 
 
 @pytest.mark.parametrize("row", ROWS, ids=label)

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given, settings
 from numpy.random import default_rng
 
-from drover.load.links import Links
+from drover.load.links import UnitLinks
 from drover.placement.baseline import place_connected
 from drover.placement.faults import faults
-from drover.placement.instances import tree_problem
-from drover.placement.problem import Problem
+from drover.placement.problem import PlacementProblem
 from drover.placement.resilient.cluster import (
     ORDERS,
-    Thresholds,
+    ClusteringThresholds,
     abundant,
     cluster,
     fuse_small,
@@ -26,13 +25,14 @@ from drover.placement.resilient.cluster import (
 from drover.placement.resilient.place import place_resilient
 from drover.placement.rules import fuse
 from drover.placement.score import feasible, hyperplanes
+from drover_lab.placement.instances import tree_problem
 from tests.strategies.problems import problems
 
 
-def chain(communication: list[float], through: list[float] | None = None, **fields: object) -> Problem:
+def chain(communication: list[float], through: list[float] | None = None, **fields: object) -> PlacementProblem:
     """Units a, b, c ... of load 1 in a row, on two nodes, and what the links between them cost."""
     g = len(communication)
-    links = Links(
+    links = UnitLinks(
         tuple("abcdefgh"[:g]),
         np.arange(g),
         np.arange(1, g + 1),
@@ -40,47 +40,56 @@ def chain(communication: list[float], through: list[float] | None = None, **fiel
         np.array(through or [0.0] * g)[:, None],
     )
     given = {"capacity": np.ones(2), "coefficients": np.ones((g + 1, 1)), "links": links}
-    return Problem(units=tuple("abcdefgh"[: g + 1]), **(given | fields))  # type: ignore[arg-type]  # fields by name
+    return PlacementProblem(units=tuple("abcdefgh"[: g + 1]), **(given | fields))  # type: ignore[arg-type]  # fields by name
 
 
 @pytest.mark.parametrize(
     ("costs", "thresholds", "expected"),
     [
-        pytest.param([0.1, 0.9, 0.1], Thresholds(communication=0.5, weight=2), ((1, 2),), id="the dear link is joined"),
-        pytest.param([0.1, 0.9, 0.1], Thresholds(communication=1.0, weight=2), (), id="none is dear enough"),
-        pytest.param([0.9, 0.9, 0.9], Thresholds(communication=0.5, weight=1.0), (), id="none is light enough"),
         pytest.param(
-            [0.6, 0.9, 0.6], Thresholds(communication=0.5, weight=1.4), ((1, 2),), id="a cluster counts with its load"
+            [0.1, 0.9, 0.1], ClusteringThresholds(communication=0.5, weight=2), ((1, 2),), id="the dear link is joined"
+        ),
+        pytest.param([0.1, 0.9, 0.1], ClusteringThresholds(communication=1.0, weight=2), (), id="none is dear enough"),
+        pytest.param(
+            [0.9, 0.9, 0.9], ClusteringThresholds(communication=0.5, weight=1.0), (), id="none is light enough"
+        ),
+        pytest.param(
+            [0.6, 0.9, 0.6],
+            ClusteringThresholds(communication=0.5, weight=1.4),
+            ((1, 2),),
+            id="a cluster counts with its load",
         ),
         pytest.param(
             [0.6, 0.1, 0.9],
-            Thresholds(communication=0.5, weight=2, order="weight-first"),
+            ClusteringThresholds(communication=0.5, weight=2, order="weight-first"),
             ((0, 1), (2, 3)),
             id="in pairs",
         ),
     ],
 )
-def test_clusters_by_hand(costs: list[float], thresholds: Thresholds, expected: tuple[tuple[int, ...], ...]) -> None:
+def test_clusters_by_hand(
+    costs: list[float], thresholds: ClusteringThresholds, expected: tuple[tuple[int, ...], ...]
+) -> None:
     assert cluster(chain(costs), thresholds) == expected
 
 
 def test_the_order_decides_what_is_joined_first() -> None:
     """b-c is the dearest link, c-d the lightest; psi leaves room for one of them."""
     problem = chain([0.0, 3.0, 2.0], coefficients=np.array([[1.0], [2.0], [1.0], [1.0]]))
-    found = [cluster(problem, Thresholds(communication=0.5, weight=1.5, order=order)) for order in ORDERS]
+    found = [cluster(problem, ClusteringThresholds(communication=0.5, weight=1.5, order=order)) for order in ORDERS]
     assert found == [((1, 2),), ((2, 3),)]
 
 
 @pytest.mark.parametrize(("first", "expected"), [("communication", ((0, 1),)), ("bandwidth", ((1, 2),))])
 def test_both_ratios_are_looked_at_in_either_order(first: str, expected: tuple[tuple[int, ...], ...]) -> None:
     problem = chain([2.0, 0.0], [0.0, 2.0])
-    thresholds = Thresholds(communication=0.5, bandwidth=0.5, weight=1.5, first=first)
+    thresholds = ClusteringThresholds(communication=0.5, bandwidth=0.5, weight=1.5, first=first)
     assert cluster(problem, thresholds) == expected
 
 
 def test_units_that_stay_apart_are_not_joined() -> None:
-    assert cluster(chain([9.0], apart=((0, 1),)), Thresholds(communication=0.5, weight=9)) == ()
-    assert cluster(chain([9.0], pinned=np.array([0, 1])), Thresholds(communication=0.5, weight=9)) == ()
+    assert cluster(chain([9.0], apart=((0, 1),)), ClusteringThresholds(communication=0.5, weight=9)) == ()
+    assert cluster(chain([9.0], pinned=np.array([0, 1])), ClusteringThresholds(communication=0.5, weight=9)) == ()
 
 
 @pytest.mark.parametrize(
@@ -121,7 +130,7 @@ def test_clusters_pay_where_links_cost_much(level: float) -> None:
 
 @given(problem=problems())
 @settings(max_examples=30)
-def test_a_clustered_plan_is_sound_and_never_nearer(problem: Problem) -> None:
+def test_a_clustered_plan_is_sound_and_never_nearer(problem: PlacementProblem) -> None:
     fused = fuse(problem).problem
     places = place_clustered(fused, default_rng(0))
     assert list(faults(fused, places)) == []

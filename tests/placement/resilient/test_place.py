@@ -1,4 +1,4 @@
-"""ROD: equal to its twin, right by hand, better than what does not look ahead."""
+"""ROD: correct by hand, and better than policies that do not look ahead."""
 
 from __future__ import annotations
 
@@ -6,29 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
 from numpy.random import default_rng
 
 from drover.errors import ProblemError
 from drover.load.feasible import face_points
-from drover.load.links import Links
+from drover.load.links import UnitLinks
 from drover.placement.baseline import place_connected, place_largest_first, place_randomly
-from drover.placement.instances import tree_problem
-from drover.placement.problem import Problem
-from drover.placement.resilient import twins
-from drover.placement.resilient.place import CHOICES, Resilience, place_resilient, rate_box
+from drover.placement.problem import PlacementProblem
+from drover.placement.resilient.place import CHOICES, Resilience, place_resilient
 from drover.placement.score import feasible, score
-from drover.placement.search.feasible import worth
-from tests.strategies.problems import problems
-
-
-@given(problem=problems(ruled=False))
-def test_the_kernel_equals_its_twin(problem: Problem) -> None:
-    for lower, upper in ((0.0, np.inf), (0.3, np.inf), (0.1, 2.0)):
-        bounded = replace(problem, lower=lower * problem.rates, upper=np.maximum(upper * problem.rates, 1e-3))
-        expected = twins.assign(problem.shares(), problem.capacity / problem.capacity.sum(), rate_box(bounded))
-        found = place_resilient(bounded, default_rng(0))
-        assert found.tolist() == expected.tolist()
+from drover.placement.search.feasible import feasible_size
+from drover_lab.placement.instances import tree_problem
 
 
 @pytest.mark.parametrize(
@@ -44,7 +32,7 @@ def test_the_kernel_equals_its_twin(problem: Problem) -> None:
 )
 def test_by_hand(coefficients: list[list[float]], capacity: list[float], expected: list[int]) -> None:
     names = tuple(f"u{j}" for j in range(len(coefficients)))
-    problem = Problem(units=names, capacity=np.array(capacity), coefficients=np.array(coefficients))
+    problem = PlacementProblem(units=names, capacity=np.array(capacity), coefficients=np.array(coefficients))
     assert place_resilient(problem, default_rng(0)).tolist() == expected
 
 
@@ -68,9 +56,9 @@ def test_any_node_of_class_one_is_as_good(choice: str) -> None:
 
 @pytest.mark.parametrize(("choice", "cuts"), [("fewest-cuts", 0), ("distance", 1)])
 def test_where_a_node_costs_nothing_links_can_decide(choice: str, cuts: int) -> None:
-    links = Links(("a",), np.array([0]), np.array([1]), np.zeros((1, 1)), np.ones((1, 1)))
+    links = UnitLinks(("a",), np.array([0]), np.array([1]), np.zeros((1, 1)), np.ones((1, 1)))
     coefficients = np.array([[0.5], [0.5], [6], [4], [4]])  # a third of it all is 5
-    problem = Problem(units=tuple("abcde"), capacity=np.ones(3), coefficients=coefficients, links=links)
+    problem = PlacementProblem(units=tuple("abcde"), capacity=np.ones(3), coefficients=coefficients, links=links)
     places = place_resilient(problem, default_rng(0), Resilience(class_one=choice))
     assert score(problem, places).cut_links == cuts
     assert places[2] not in places[[0, 1, 3, 4]]
@@ -95,11 +83,11 @@ def test_an_upper_bound_is_made_use_of() -> None:
         total = problem.coefficients.sum(axis=0)
         upper = np.array([0.05, 0.05, 0.1, 1.0, 1.0]) * problem.capacity.sum() / total
         bounded, points = replace(problem, upper=upper), face_points(5, 4096, 1)
-        informed = worth(bounded, place_resilient(bounded, default_rng(0)), points)
-        gains.append(informed / worth(bounded, place_resilient(problem, default_rng(0)), points))
+        informed = feasible_size(bounded, place_resilient(bounded, default_rng(0)), points)
+        gains.append(informed / feasible_size(bounded, place_resilient(problem, default_rng(0)), points))
     assert np.mean(gains) > 1.05
 
 
 def test_an_unknown_choice_is_refused() -> None:
-    with pytest.raises(ProblemError, match="class_one is 'best', but the choices are distance"):
+    with pytest.raises(ProblemError, match="class_one is 'best', but must be one of distance"):
         Resilience(class_one="best")

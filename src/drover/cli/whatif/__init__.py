@@ -1,1 +1,1 @@
-"""What `drover simulate` finds out and says; apart from the command, because it takes a second to import."""
+"""The work and the output of `drover simulate`; apart from the command, because its imports take a second."""

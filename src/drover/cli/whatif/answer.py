@@ -1,7 +1,7 @@
-"""Answers: every variant of a scenario simulated, and what is to be known of each.
+"""The result of simulating a scenario, variant by variant.
 
-Rule 1: figures count the time after the warm-up. Rule 2: a node is overloaded from when to when is judged by the excess
-of its load over its capacity, summed: the stretch in which most work piles up, since single seconds are noise.
+Rule 1: figures cover the time after the warm-up. Rule 2: an overload is the stretch of time in which the summed excess
+of load over capacity is largest. Single seconds above capacity are noise.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from drover.cli.whatif.happenings import SAMPLE
+from drover.cli.whatif.events import SAMPLE
 from drover.cli.whatif.scenario import Scenario, Variant
 from drover.load.arrays import Floats
-from drover.sim.outcome import Outcome
+from drover.sim.outcome import SimulationResult
 from drover.sim.run import simulate
 
-FEW: Final = 16.0  # tuples that wait on average; fewer are chance
-PILE: Final = 1.0  # seconds that a tuple would have to wait for what has piled up; less is no overload worth a word
+FEW: Final = 16.0  # tuples that wait on average; fewer are noise
+PILE: Final = 1.0  # seconds of backlog; less is not reported as an overload
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,31 +31,31 @@ class Overload:
     node: int
     begin: float  # seconds
     end: float  # seconds
-    lasts: bool  # whether it goes on at the end of the run
-    pile: float  # seconds that the node needs to work off what has piled up
+    lasts: bool  # whether it lasts until the end of the run
+    pile: float  # seconds that the node needs to work off the backlog
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Result:
-    """One variant, simulated."""
+class VariantResult:
+    """The result of one variant."""
 
     variant: Variant
-    outcome: Outcome
-    overloads: tuple[Overload, ...]  # the worst first
-    overloaded: float  # seconds in which the load of some node was above its capacity
+    outcome: SimulationResult
+    overloads: tuple[Overload, ...]  # worst first
+    overloaded: float  # seconds in which some node had a load above its capacity
     utilisation: tuple[float, ...]  # (N,) share of the time in which each node worked
 
     @property
     def busiest(self) -> int:
-        """The node that worked most."""
+        """The node with the highest utilisation."""
         return int(np.argmax(self.utilisation))
 
     @property
     def rank(self) -> tuple[int, float]:
-        """What variants are compared by: tuples that wait on average, to a factor of two, then latency; less is better.
+        """The rank of a variant: mean number of waiting tuples, to a factor of two, then latency; less is better.
 
-        Latency alone would praise a variant for results that it never gave: what still waits at the end has none. By
-        Little's law the mean number that waits is the mean wait of all, under the same arrivals.
+        Latency alone would favour a variant that never produces its results: tuples that still wait at the end have no
+        latency. By Little's law, under equal arrivals the mean number that waits is proportional to the mean wait.
         """
         summary = self.outcome.summary
         latency = summary["latency_p99"]
@@ -63,19 +63,19 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Answer:
-    """All that is to be said."""
+class SimulationReport:
+    """A scenario and the results of its variants."""
 
     scenario: Scenario
-    results: tuple[Result, ...]
+    results: tuple[VariantResult, ...]
 
     @property
-    def best(self) -> Result:
-        """The result of lowest rank, the first of equals."""
+    def best(self) -> VariantResult:
+        """The result with the lowest rank; the first one on a tie."""
         return min(self.results, key=lambda each: each.rank)
 
 
-def run(scenario: Scenario, variant: Variant) -> Result:
+def run(scenario: Scenario, variant: Variant) -> VariantResult:
     """Simulate one variant."""
     outcome = simulate(
         scenario.model,
@@ -93,7 +93,7 @@ def run(scenario: Scenario, variant: Variant) -> Result:
     measured = outcome.periods.filter(pl.col("begin") >= scenario.warmup)
     seen = outcome.nodes.filter(pl.col("begin") >= scenario.warmup)
     busy = seen.group_by("node").agg(pl.col("utilisation").mean()).sort("node")["utilisation"]
-    return Result(
+    return VariantResult(
         variant,
         outcome,
         tuple(sorted(_overloads(scenario, outcome), key=lambda each: (-each.pile, each.node))),
@@ -102,7 +102,7 @@ def run(scenario: Scenario, variant: Variant) -> Result:
     )
 
 
-def _overloads(scenario: Scenario, outcome: Outcome) -> Iterator[Overload]:
+def _overloads(scenario: Scenario, outcome: SimulationResult) -> Iterator[Overload]:
     capacity = scenario.cluster.capacities
     ends = (outcome.periods["begin"] + outcome.periods["seconds"]).to_numpy()
     load = outcome.nodes.sort("begin", "node")["load"].to_numpy().reshape(len(ends), len(capacity))
@@ -115,9 +115,9 @@ def _overloads(scenario: Scenario, outcome: Outcome) -> Iterator[Overload]:
 
 
 def heaviest(values: Floats) -> tuple[int, int, float]:
-    """Return begin, stop and sum of the stretch of values, (h,), with the largest sum; nothing if none is above 0.
+    """Return begin, stop and sum of the stretch of values, (h,), with the largest sum; empty if no value is above 0.
 
-    The largest sum of a stretch that ends at t is that of all up to t less the least of those before.
+    The best stretch that ends at t starts after the smallest prefix sum before t.
     """
     sums = np.concatenate([[0.0], np.cumsum(values)])
     least = np.minimum.accumulate(sums)

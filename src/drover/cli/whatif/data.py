@@ -1,4 +1,4 @@
-"""What a program reads of an answer: one JSON object, and tables in files."""
+"""The output for programs: one JSON object, and tables in files."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any, Final
 
 import polars as pl
 
-from drover.cli.whatif.answer import Answer, Result
+from drover.cli.whatif.answer import SimulationReport, VariantResult
 from drover.cli.whatif.scenario import Scenario
-from drover.cli.whatif.words import changes, event_nodes, sentence
+from drover.cli.whatif.text import changes, event_nodes, sentence
 from drover.errors import DroverError, shorten
 from drover.sim.outcome import Format
 
 VARIANTS: Final = "variants"
 
 
-def as_data(answer: Answer) -> dict[str, object]:
-    """Return the object; what is not known is null, times are seconds, loads are busy seconds per second."""
+def as_data(answer: SimulationReport) -> dict[str, object]:
+    """Return the JSON object: unknown values are null, times are seconds, loads are busy seconds per second."""
     scenario = answer.scenario
     found: dict[str, object] = {
         "network": scenario.model.profile.network.name,
@@ -44,11 +44,11 @@ def as_data(answer: Answer) -> dict[str, object]:
 def _events(scenario: Scenario) -> list[dict[str, object]]:
     return [
         {"event": type(what).__name__.lower(), "node": node, "at": what.at}
-        for what, node in zip(scenario.cluster.happenings, event_nodes(scenario), strict=True)
+        for what, node in zip(scenario.cluster.node_events, event_nodes(scenario), strict=True)
     ]
 
 
-def _variant(scenario: Scenario, result: Result) -> dict[str, object]:
+def _variant(scenario: Scenario, result: VariantResult) -> dict[str, object]:
     return {
         "variant": result.variant.name,
         **result.outcome.summary,
@@ -63,7 +63,7 @@ def _variant(scenario: Scenario, result: Result) -> dict[str, object]:
 
 
 def _plain(value: Any) -> Any:  # Any: JSON
-    """Return the same with null for every number that JSON has no word for."""
+    """Return the value with null for every number that JSON cannot express."""
     match value:
         case dict():
             return {name: _plain(each) for name, each in value.items()}
@@ -74,12 +74,12 @@ def _plain(value: Any) -> Any:  # Any: JSON
     return value
 
 
-def write(answer: Answer, folder: str, form: Format) -> None:
-    """Write a table of the variants into a folder, and beside it the tables of each, in a folder of its own."""
+def write(answer: SimulationReport, folder: str, form: Format) -> None:
+    """Write a table of all variants into a folder, and the tables of each variant into a subfolder."""
     try:
         for result in answer.results:
             result.outcome.write(Path(folder) / result.variant.name.replace(":", "-"), form)
-        rows = [{"variant": each.variant.name, **each.outcome.told()} for each in answer.results]
+        rows = [{"variant": each.variant.name, **each.outcome.summary_json()} for each in answer.results]
         table = pl.DataFrame(rows, infer_schema_length=None)
         path = Path(folder) / f"{VARIANTS}.{form}"
         if form == "parquet":
@@ -91,5 +91,5 @@ def write(answer: Answer, folder: str, form: Format) -> None:
     except OSError as error:
         reason = error.strerror or str(error)
         raise DroverError(
-            f"the folder {shorten(folder)} must be writable ({reason}), but is not. Name another."
+            f"--out is {shorten(folder)}, but the folder must be writable ({reason}). Name another one."
         ) from error

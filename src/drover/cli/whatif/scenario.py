@@ -1,7 +1,7 @@
-"""Scenarios: all that a question says, ready to be simulated once for every variant.
+"""Scenarios: everything that the options say, ready to be simulated once per variant.
 
-Rule 1: variants differ in who decides, and in nothing else: the same plan to begin with, the same arrivals.
-Rule 2: a scenario is checked when it is made; what is wrong is told before anything runs.
+Rule 1: variants differ only in the policy. The first plan and the arrivals are the same. Rule 2: a scenario is checked
+when it is made, before anything runs.
 """
 
 from __future__ import annotations
@@ -12,39 +12,38 @@ from typing import Final
 
 import click
 
-from drover.cli.inputs import network_of
-from drover.cli.loads import read_capacity, read_number, told_of
+from drover.cli.inputs import read_network
+from drover.cli.load_options import read_capacity, read_load_options, read_number
 from drover.cli.plans import plan_of
-from drover.cli.whatif.happenings import SAMPLE, Events, check_added, happenings_of, read_events
-from drover.cli.whatif.limits import MOST_SECONDS, demand_rate, demand_size, demand_steps
+from drover.cli.whatif.events import SAMPLE, ClusterEvents, check_added, node_events_of, read_events
+from drover.cli.whatif.limits import MOST_SECONDS, check_rate, check_size, check_steps
 from drover.cli.whatif.traces import read_trace
-from drover.cli.whatif.workload import Scale, Trace, peak, read_scales, traces_of, workload_of
+from drover.cli.whatif.workload import RateChange, RateTrace, peak, read_scales, traces_of, workload_of
 from drover.errors import DroverError, nearest, shorten, visible
 from drover.load.rates import Rate
-from drover.network.operators import Join
 from drover.network.schema import known
 from drover.placement.plan import Plan
 from drover.placement.policy import POLICIES
 from drover.sim.arrivals import path_of
-from drover.sim.cluster import Cluster, Migration
-from drover.sim.control import Control
+from drover.sim.cluster import Migration, SimulatedCluster
+from drover.sim.control import SimulatedControl
 from drover.sim.model import Model, model_of
 from drover.sim.rates import mean_rate
 from drover.sim.run import Mode, Schedule
-from drover.sim.workload import Stream
+from drover.sim.workload import ArrivalProcess
 
-STAY: Final = "stay"  # the variant in which nobody decides
-ONCE: Final = "once:"  # before a policy that makes a plan at the end of the warm-up, and no other
-SECONDS: Final = 60.0  # how long a run is, if nobody says so and there is no trace
-WARMUP: Final = 10.0  # seconds: as long as the window of samples that policies decide by
-PERIOD: Final = 3_000  # tuples that take as long as the books of a period
-LONG: Final = 3e8  # tuples and pairs of a variant, simulated one by one; about half a minute
+STAY: Final = "stay"  # the variant without a policy
+ONCE: Final = "once:"  # prefix of a policy that makes one plan, at the end of the warm-up
+SECONDS: Final = 60.0  # length of a run without --seconds and --trace
+WARMUP: Final = 10.0  # seconds: the length of the window that policies use
+PERIOD: Final = 3_000  # tuples that take as long to simulate as closing a period
+LONG: Final = 3e8  # tuples and pairs of a variant in mode event; about half a minute
 PARTS: Final = ("fixed", "per_operator", "per_byte")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The words of the command line, as they are."""
+    """The options of the command line, unparsed."""
 
     network: str
     rates: tuple[str, ...]
@@ -75,20 +74,20 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Who decides; a plan that stays has no control loop."""
+    """A policy to simulate; without a control loop the plan stays."""
 
     name: str
-    control: Control | None
+    control: SimulatedControl | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scenario:
-    """What is to be simulated."""
+    """Everything that a simulation needs."""
 
     model: Model
-    workload: dict[str, Stream]
-    scales: tuple[Scale, ...]
-    cluster: Cluster
+    workload: dict[str, ArrivalProcess]
+    scales: tuple[RateChange, ...]
+    cluster: SimulatedCluster
     plan: Plan
     variants: tuple[Variant, ...]
     seconds: float
@@ -98,47 +97,48 @@ class Scenario:
     schedule: Schedule
 
     def rates(self) -> dict[str, float]:
-        """Return tuples per second of every source, mean over the run."""
+        """Return the mean rate of every source over the run, in tuples per second."""
         return {
             name: mean_rate(path_of(name, self.workload, self.seed)[0], 0.0, self.seconds) for name in self.workload
         }
 
     def peak(self) -> float:
-        """Return the most tuples per second of all sources together, their peaks added."""
+        """Return the sum of the peak rates of all sources, in tuples per second."""
         return sum(peak(path_of(name, self.workload, self.seed)[0], self.seconds) for name in self.workload)
 
     def effort(self) -> float:
-        """Return about how many tuples operators take in, and pairs they make, in one variant; periods count, too."""
-        model, profile = self.model, self.model.profile
+        """Return roughly how many tuples and pairs one variant simulates, periods included."""
+        model = self.model
+        profile = self.model.profile
         streams: dict[str, Rate] = profile.stream_rates(dict(self.rates()))
         taken = sum(float(streams[model.streams[stream]]) for stream in model.read)
         pairs = sum(
-            float(streams[each.left]) * float(streams[each.right]) * float(model.left[j] + model.right[j])
+            float(streams[each.inputs[0]]) * float(streams[each.inputs[1]]) * float(model.left[j] + model.right[j])
             for j, each in enumerate(profile.network.operators)
-            if isinstance(each, Join)
+            if each.pair_windows is not None
         )
         return (taken + pairs + PERIOD) * self.seconds
 
     @property
     def is_long(self) -> bool:
-        """Whether a person has to wait for it."""
+        """Whether the simulation takes long enough to announce it."""
         return self.mode == "event" and self.effort() > LONG
 
 
-def ask(options: Options) -> Scenario:
+def read_scenario(options: Options) -> Scenario:
     """Return the scenario that the options describe."""
-    network = network_of(options.network)
+    network = read_network(options.network)
     if not network.operators:
-        raise DroverError(f"network {network.name} has no operators, but only they take time. Add one.")
+        raise DroverError(f"network {network.name} has no operators, so there is nothing to simulate. Add one.")
     plan = plan_of(options.plan, network, options.nodes)
-    told = told_of(network, options.rates, options.statistics)
+    load = read_load_options(network, options.rates, options.statistics)
     names = [source.name for source in network.sources]
     traced = {} if options.trace is None else read_trace(options.trace, names)
-    traces = traces_of(told, traced, options.step)
-    profile = told.profile.at({name: trace.mean for name, trace in traces.items()})
+    traces = traces_of(load, traced, options.step)
+    profile = load.profile.at({name: trace.mean for name, trace in traces.items()})
     scales = read_scales(profile, options.scale)
     seconds = options.seconds or _length(traced)
-    demand_steps(traces, seconds)
+    check_steps(traces, seconds)
     warmup = _warmup(options.warmup, seconds)
     scenario = Scenario(
         model_of(profile, state=_state(plan, options.state)),
@@ -153,15 +153,15 @@ def ask(options: Options) -> Scenario:
         options.mode,
         options.schedule,
     )
-    demand_rate(scenario.peak(), scenario.mode)
+    check_rate(scenario.peak(), scenario.mode)
     return scenario
 
 
-def _length(traced: Mapping[str, Trace]) -> float:
-    """Return how long a run is if nobody says so: once through the trace."""
+def _length(traced: Mapping[str, RateTrace]) -> float:
+    """Return the length of a run without --seconds: once through the trace."""
     longest = max((trace.seconds for trace in traced.values()), default=SECONDS)
     if longest > MOST_SECONDS:
-        raise click.BadParameter(f"the trace is {longest:g} s long, more than {MOST_SECONDS:g}. Say --seconds.")
+        raise click.BadParameter(f"the trace is {longest:g} s long, more than {MOST_SECONDS:g}. Set --seconds.")
     return longest
 
 
@@ -169,22 +169,22 @@ def _warmup(given: float | None, seconds: float) -> float:
     if given is None:
         return float(int(min(WARMUP, seconds / 4)))  # whole samples
     if given >= seconds:
-        raise click.BadParameter(f"--warmup is {given:g} s, but the run has {seconds:g} s. Lower it.")
+        raise click.BadParameter(f"--warmup is {given:g} s, but the run lasts {seconds:g} s. Lower it.")
     return given
 
 
-def _cluster(options: Options, nodes: int, seconds: float) -> Cluster:
-    events = Events(*(read_events(texts, seconds) for texts in (options.kill, options.add, options.drain)))
+def _cluster(options: Options, nodes: int, seconds: float) -> SimulatedCluster:
+    events = ClusterEvents(*(read_events(texts, seconds) for texts in (options.kill, options.add, options.drain)))
     check_added(events.add, nodes)
     capacity = read_capacity(options.capacity, nodes + len(events.add))
-    demand_size(capacity, seconds)
-    happenings = happenings_of(events, capacity, options.outage, options.replay)
+    check_size(capacity, seconds)
+    node_events = node_events_of(events, capacity, options.outage, options.replay)
     migration = _migration(options.migration)
-    return Cluster(capacity[:nodes], delay=options.delay, migration=migration, happenings=happenings)
+    return SimulatedCluster(capacity[:nodes], delay=options.delay, migration=migration, node_events=node_events)
 
 
 def _migration(texts: Sequence[str]) -> Migration:
-    """Return what a move costs from texts such as `0.5`, `per_operator=0.1`, `per_byte=1e-8`; seconds each."""
+    """Return the duration of a move from texts such as `0.5`, `per_operator=0.1`, `per_byte=1e-8`; seconds each."""
     found: dict[str, float] = {}
     for text in texts:
         name, equals, number = text.rpartition("=")
@@ -204,17 +204,17 @@ def _state(plan: Plan, texts: Sequence[str]) -> dict[str, float]:
         unit, equals, number = text.rpartition("=")
         if not equals:
             raise click.BadParameter(
-                f"{shorten(text)} is no UNIT=BYTES. Write for example {next(iter(plan.node_of))}=1e6."
+                f"{shorten(text)} is not of the form UNIT=BYTES. Write for example {next(iter(plan.node_of))}=1e6."
             )
         if unit not in plan.node_of:
             hint = visible(f"{nearest(unit, plan.node_of)}Known: {known(plan.node_of)}.")
-            raise click.BadParameter(f"{shorten(unit)} is no unit of the network. {hint}")
+            raise click.BadParameter(f"{shorten(unit)} is not a unit of the network. {hint}")
         found[unit] = read_number(number, text, least_open=False)
     return found
 
 
 def variants_of(policy: str | None, compare: str | None, period: float, begin: float) -> tuple[Variant, ...]:
-    """Return the variants that --policy or --compare names, or the plan that stays; they decide from `begin` on."""
+    """Return the variants that --policy or --compare names, else the one that stays; policies start at `begin`."""
     if policy is not None and compare is not None:
         raise click.BadParameter(
             f"--policy and --compare exclude each other. Write --compare {STAY},{visible(policy)}."
@@ -222,7 +222,7 @@ def variants_of(policy: str | None, compare: str | None, period: float, begin: f
     names = [policy or STAY] if compare is None else [name.strip() for name in compare.split(",")]
     for name in names:
         if names.count(name) > 1:
-            raise click.BadParameter(f"--compare has {shorten(name)} twice. Leave one out.")
+            raise click.BadParameter(f"--compare has {shorten(name)} twice. Remove one.")
     return tuple(_variant(name, period, begin) for name in names)
 
 
@@ -232,7 +232,7 @@ def _variant(name: str, period: float, begin: float) -> Variant:
     policy = name.removeprefix(ONCE)
     if policy not in POLICIES:
         hint = f"{nearest(policy, [STAY, *POLICIES])}Known: {STAY}, {', '.join(POLICIES)}."
-        raise click.BadParameter(f"{shorten(name)} is no policy. {hint}")
+        raise click.BadParameter(f"{shorten(name)} is not a policy. {hint}")
     if name.startswith(ONCE):
-        return Variant(name, Control(first=policy, first_at=begin, sample=SAMPLE))
-    return Variant(name, Control(policy=policy, period=period, begin=begin, sample=SAMPLE))
+        return Variant(name, SimulatedControl(first=policy, first_at=begin, sample=SAMPLE))
+    return Variant(name, SimulatedControl(policy=policy, period=period, begin=begin, sample=SAMPLE))

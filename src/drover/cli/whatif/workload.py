@@ -1,7 +1,7 @@
-"""The rates of sources as a question has them: as known, from a trace, and scaled from some time on.
+"""The rates of sources in a scenario: constant, from a trace, or scaled from some time on.
 
-Rule 1: rates in the options win over a trace, a trace over the series of a statistics file, and those over its rates.
-Rule 2: a trace that is shorter than the run begins again. Rule 3: tuples come at random under these rates (Poisson).
+Rule 1: --rates override a trace, a trace overrides the series of a statistics file, and a series overrides its rates.
+Rule 2: a trace that is shorter than the run is repeated. Rule 3: arrivals at these rates are random (Poisson).
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import click
 import numpy as np
 from numpy.random import Generator
 
-from drover.cli.loads import Told, read_number
+from drover.cli.load_options import LoadOptions, read_number
 from drover.errors import nearest, shorten, visible
 from drover.load.arrays import Floats, frozen
 from drover.load.profile import Profile
 from drover.network.schema import known
 from drover.sim.rates import Path
-from drover.sim.workload import Poisson, Spacing, Stream
+from drover.sim.workload import ArrivalProcess, Poisson, Spacing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trace:
-    """Rates that hold from one time to the next, for ever: after the last, the first is next."""
+class RateTrace:
+    """Rates that hold from one time to the next; after the last, the trace starts again."""
 
     ends: Floats  # (h,) seconds from the beginning; rising
     values: Floats  # (h,) tuples per second until then
@@ -38,12 +38,12 @@ class Trace:
 
     @property
     def seconds(self) -> float:
-        """How long it is."""
+        """The length of the trace."""
         return float(self.ends[-1])
 
     @property
     def mean(self) -> float:
-        """Tuples per second over its length."""
+        """The mean rate in tuples per second."""
         return float(np.diff(self.ends, prepend=0.0) @ self.values) / self.seconds
 
     @property
@@ -52,13 +52,13 @@ class Trace:
         return float(self.values.max() + self.values.min())
 
     def path(self, rng: Generator) -> Path:  # noqa: ARG002 - one signature for all
-        """Return the values as steps, again and again."""
+        """Return the values as steps, repeated for ever."""
         steps = list(zip(self.ends.tolist(), self.values.tolist(), strict=True))
         return ((lap * self.seconds + end, rate) for lap in itertools.count() for end, rate in steps)
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class RateChange:
     """A factor on the rate of a source, from some time on."""
 
     source: str
@@ -67,25 +67,27 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True)
-class Scaled:
-    """Another stream whose rate is multiplied from some time on."""
+class ScaledArrivals:
+    """An arrival process whose rate is multiplied from some time on."""
 
-    of: Stream
-    scale: Scale
+    of: ArrivalProcess
+    scale: RateChange
 
     @property
     def spacing(self) -> Spacing:
-        """That of the other stream."""
+        """The spacing of the original process."""
         return self.of.spacing
 
     @property
     def total(self) -> float:
-        """That of the other stream, multiplied."""
+        """The total of the original process, multiplied."""
         return self.of.total * self.scale.factor
 
     def path(self, rng: Generator) -> Path:
-        """Return the steps of the other stream, cut where the factor begins to hold."""
-        begun, since, factor = 0.0, self.scale.since, self.scale.factor
+        """Return the steps of the original process, cut where the factor starts to apply."""
+        begun = 0.0
+        since = self.scale.since
+        factor = self.scale.factor
         for until, rate in self.of.path(rng):
             if begun < since:
                 yield min(until, since), rate
@@ -95,7 +97,7 @@ class Scaled:
 
 
 def peak(path: Path, seconds: float) -> float:
-    """Return the highest rate of a path before a time."""
+    """Return the highest rate of a path in the first `seconds`."""
     highest = 0.0
     for until, rate in path:
         highest = max(highest, rate)
@@ -104,37 +106,41 @@ def peak(path: Path, seconds: float) -> float:
     return highest
 
 
-def read_scales(profile: Profile, texts: Sequence[str]) -> tuple[Scale, ...]:
-    """Return factors from texts such as `east=2`, or `east=2@30` for 30 s on."""
+def read_scales(profile: Profile, texts: Sequence[str]) -> tuple[RateChange, ...]:
+    """Return factors from texts such as `east=2`, or `east=2@30` to start at 30 s."""
     names = list(profile.rates)
     return tuple(_scale(names, text) for text in texts)
 
 
-def _scale(names: Sequence[str], text: str) -> Scale:
+def _scale(names: Sequence[str], text: str) -> RateChange:
     name, equals, rest = text.partition("=")
     if not equals:
-        raise click.BadParameter(f"{shorten(text)} is no SOURCE=FACTOR[@SECONDS]. Write for example {names[0]}=2@30.")
+        raise click.BadParameter(
+            f"{shorten(text)} is not of the form SOURCE=FACTOR[@SECONDS]. Write for example {names[0]}=2@30."
+        )
     if name not in names:
         hint = visible(f"{nearest(name, names)}Known: {known(names)}.")
-        raise click.BadParameter(f"{shorten(name)} is no source of the network. {hint}")
+        raise click.BadParameter(f"{shorten(name)} is not a source of the network. {hint}")
     factor, at, since = rest.partition("@")
     seconds = read_number(since, text, least_open=False) if at else 0.0
-    return Scale(name, read_number(factor, text, least_open=False), seconds)
+    return RateChange(name, read_number(factor, text, least_open=False), seconds)
 
 
-def traces_of(told: Told, traced: Mapping[str, Trace], step: float) -> dict[str, Trace]:
-    """Return the rates over time that are known, by source; a value of a series holds for `step` seconds."""
+def traces_of(load: LoadOptions, traced: Mapping[str, RateTrace], step: float) -> dict[str, RateTrace]:
+    """Return the known rates over time, by source; a value of a series holds for `step` seconds."""
     series = {
-        name: Trace(np.arange(1.0, len(values) + 1) * step, np.array(values, dtype=np.float64))
-        for name, values in told.series.items()
+        name: RateTrace(np.arange(1.0, len(values) + 1) * step, np.array(values, dtype=np.float64))
+        for name, values in load.series.items()
         if values
     }
-    return {**series, **{name: trace for name, trace in traced.items() if name not in told.rates}}
+    return {**series, **{name: trace for name, trace in traced.items() if name not in load.rates}}
 
 
-def workload_of(profile: Profile, traces: Mapping[str, Trace], scales: Sequence[Scale]) -> dict[str, Stream]:
-    """Return the stream of every source; factors on one source multiply."""
-    streams: dict[str, Stream] = {name: traces.get(name, Poisson(rate)) for name, rate in profile.rates.items()}
+def workload_of(
+    profile: Profile, traces: Mapping[str, RateTrace], scales: Sequence[RateChange]
+) -> dict[str, ArrivalProcess]:
+    """Return the arrival process of every source; several factors for one source are multiplied."""
+    streams: dict[str, ArrivalProcess] = {name: traces.get(name, Poisson(rate)) for name, rate in profile.rates.items()}
     for scale in scales:
-        streams[scale.source] = Scaled(streams[scale.source], scale)
+        streams[scale.source] = ScaledArrivals(streams[scale.source], scale)
     return streams

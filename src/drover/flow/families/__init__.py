@@ -1,7 +1,7 @@
 """Families: queries of one shape, evaluated together.
 
-Who belongs to a family is a table (`members.py`). What a batch has to know about all families is a `Herded`
-(`herded.py`), an optional part of its assignment. A family's rows are widened (`widen.py`): each row once for every
-member it is of use to; then the shape's operators run on them (`run.py`), and every row and every result tells its
-member. What a family remembers on a node is state of its own; members that move take their rows along (`moves.py`).
+The members of a family are a table (`members.py`). A batch learns of all families by a `FamilyAssignment`
+(`assignment.py`), an optional part of its assignment. Rows fan out (`fan_out.py`): each row is repeated for every
+member that needs it. Then the shape's operators run on them (`run.py`), and a column says to which member a row or a
+result belongs. A family has state of its own on each node; members that move take their rows along (`moves.py`).
 """

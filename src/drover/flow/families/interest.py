@@ -1,6 +1,6 @@
-"""Which rows of a stream are of use to the families on a node.
+"""Which rows of a stream the families on a node need.
 
-Rule 1: a row is sent to a node if any member there may want it, and else it is not: the traffic that herding saves.
+Rule 1: a row is sent to a node only if some member there may need it. This is the traffic that herding saves.
 """
 
 from __future__ import annotations
@@ -12,34 +12,34 @@ from operator import or_
 
 import polars as pl
 
-from drover.flow.families.crew import Crew
+from drover.flow.families.local_members import LocalMembers
 from drover.network.expressions import to_polars
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interest:
-    """What each node wants of each stream; a stream that a node wants all of is not in it."""
+    """The rows that each node needs, by stream and node; a stream that a node needs as a whole is not in it."""
 
     wanted: Mapping[tuple[str, int], pl.Expr]
 
     def of(self, stream: str, node: int, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows that the node wants."""
+        """Return the rows that the node needs."""
         wanted = self.wanted.get((stream, node))
         return rows if wanted is None else rows.filter(wanted)
 
 
-def make_interest(crews: Iterable[tuple[int, Crew]]) -> Interest:
-    """Return what the crews, each with its node, want."""
+def make_interest(families: Iterable[tuple[int, LocalMembers]]) -> Interest:
+    """Return the interest of families, each given by its members on a node."""
     everything: set[tuple[str, int]] = set()
     values: dict[tuple[str, int], dict[str, tuple[pl.Expr, list[pl.Series]]]] = {}
-    for node, crew in crews:
-        for stream in crew.shape.reads:
-            key = crew.shape.key_of(stream)
+    for node, members in families:
+        for stream in members.shape.reads:
+            key = members.shape.key_of(stream)
             if key is None:
                 everything.add((stream, node))
                 continue
             _, found = values.setdefault((stream, node), {}).setdefault(key.column, (to_polars(key.expression), []))
-            found.append(crew.lookup((key,)).values["k0"])
+            found.append(members.lookup((key,)).values["k0"])
     wanted = {
         place: reduce(or_, (column.is_in(_distinct(found).implode()) for column, found in columns.values()))
         for place, columns in values.items()

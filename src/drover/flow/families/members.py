@@ -1,12 +1,12 @@
-"""The members of a family: which queries, on which nodes, with which constants; as an Arrow table in a file.
+"""The members of a family as an Arrow table in a file: their queries, nodes and constants.
 
-The table lies in the checkpoint, and an assignment says its fingerprint. Workers read it once and keep it: 100,000
-members are 5 MB, which would else be pickled into every task of every batch, although they seldom change; and a worker
-that has lost its memory, or a batch that is repeated after a crash, finds it there. It follows from the book of
-queries, so it may be written again under the same name.
+The table is a file in the checkpoint, and an assignment has its fingerprint. Workers read the file once and keep the
+table. Otherwise every task of every batch would contain it: 5 MB for 100,000 members, although they seldom change. A
+new worker, or a batch that is replayed after a crash, finds it in the checkpoint. The table is derived from the query
+log, so the same file may be written again.
 
-Rule 1: the number of a member is never given to another one, not even to the same query when it comes again.
-Rule 2: a file is named by its content.
+Rule 1: the number of a member is never used again, not even if the same query is submitted again.
+Rule 2: the name of a file has the digest of its content.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ CONSTANT: Final = "c"  # and the constants, as c0, c1, ... with the types of the
 
 
 @dataclass(frozen=True, slots=True)
-class Roll:
-    """Which table has the members of a family, and which nodes have any."""
+class MemberTable:
+    """A reference to the stored table of a family, and the nodes that have members."""
 
     family: str  # id of the shape
     fingerprint: str
@@ -58,7 +58,7 @@ def make_members(
     nodes: Sequence[int],
     constants: Sequence[Sequence[Value]],
 ) -> pa.Table:
-    """Return the table of a family, given by member; in order of their numbers, whatever the order given."""
+    """Return the table of a family, sorted by number; each argument has one item per member."""
     schema = members_schema(shape)
     by_type = zip(*constants, strict=True) if constants else [() for _ in shape.types]
     columns = [numbers, names, nodes, *(list(column) for column in by_type)]
@@ -66,8 +66,8 @@ def make_members(
     return pa.Table.from_arrays(arrays, schema=schema).sort_by(MEMBER)
 
 
-def write_members(fs: FileSystem, root: str, shape: Shape, members: pa.Table) -> Roll:
-    """Write a table into the checkpoint unless it is there already, and return what to tell workers about it."""
+def write_members(fs: FileSystem, root: str, shape: Shape, members: pa.Table) -> MemberTable:
+    """Write a table into the checkpoint unless it is there already, and return the reference for workers."""
     whole = members.combine_chunks()
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, whole.schema, options=PLAIN) as stream:
@@ -78,22 +78,22 @@ def write_members(fs: FileSystem, root: str, shape: Shape, members: pa.Table) ->
     if not exists(fs, path):
         write_whole(fs, path, [content])
     nodes = tuple(sorted(pc.unique(members.column(NODE)).to_pylist()))
-    return Roll(shape.id, fingerprint, nodes, members.num_rows)
+    return MemberTable(shape.id, fingerprint, nodes, members.num_rows)
 
 
-def read_members(fs: FileSystem, root: str, roll: Roll) -> pa.Table:
-    """Return the table that a roll tells of; StateError if it is not that one."""
-    path = _path(root, roll.family, roll.fingerprint)
+def read_members(fs: FileSystem, root: str, table: MemberTable) -> pa.Table:
+    """Read a stored table; StateError if its content does not match the fingerprint."""
+    path = _path(root, table.family, table.fingerprint)
     content = read_whole(fs, path)
     found = hashlib.sha256(content).hexdigest()[:32]
-    if found != roll.fingerprint:
-        raise StateError(path, f"content of digest {roll.fingerprint}", f"{found}: the file is damaged", RESTORE)
+    if found != table.fingerprint:
+        raise StateError(path, f"content of digest {table.fingerprint}", f"{found}: the file is damaged", RESTORE)
     return pa.ipc.open_stream(content).read_all()
 
 
-def sweep_members(fs: FileSystem, root: str, rolls: Collection[Roll]) -> int:
-    """Delete all tables but these; return how many are gone. Keep those of the batch that may be repeated, too."""
-    kept = {_path("", roll.family, roll.fingerprint).rpartition("/")[2] for roll in rolls}
+def sweep_members(fs: FileSystem, root: str, needed: Collection[MemberTable]) -> int:
+    """Delete all tables that are not `needed`, and return how many. A batch that may be replayed needs its own."""
+    kept = {_path("", table.family, table.fingerprint).rpartition("/")[2] for table in needed}
     gone = [name for name in sizes(fs, join(root, FOLDER)) if name.endswith(SUFFIX) and name not in kept]
     for name in gone:
         delete(fs, join(join(root, FOLDER), name))

@@ -1,7 +1,7 @@
-"""A family in a batch: its steps one after the other, on rows that carry their member.
+"""A family in a batch: its steps one after the other, on rows with a member column.
 
-Rule 1: what is the same for all members is done once; then members are taken in stretches, so that memory is bounded.
-Rule 2: windows close with the last stretch: to those before, no time passes, so that every row is in when they do.
+Rule 1: common steps run once. All others run on slices of members, so that memory is bounded.
+Rule 2: windows close with the last slice, when all rows are in. For earlier slices, the watermark does not advance.
 """
 
 from __future__ import annotations
@@ -12,40 +12,40 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from drover.flow.families.crew import Crew, Ints
+from drover.flow.families.fan_out import MOST_PAIRS, GroupedRows, Memo, group_rows, member_slices
+from drover.flow.families.local_members import Ints, LocalMembers
 from drover.flow.families.members import QUERY
-from drover.flow.families.share import find_shared, share
-from drover.flow.families.widen import PIECE, Entry, Memo, enter, stretches
-from drover.flow.operators import Clock, Runner, UnitState, Workshop, make_runner
+from drover.flow.families.shared_aggregates import find_shared, update_panes
+from drover.flow.operators import CompileContext, Runner, UnitState, Watermarks, make_runner
 from drover.flow.operators.aggregate import RunAggregate
-from drover.flow.operators.stateless import Spend
-from drover.network.queries.shape import Shape, Step
+from drover.flow.operators.base import Spend
+from drover.network.queries.shape import Shape, ShapeStep
 from drover.network.types import polars_type
 
 Streams = Mapping[str, pl.DataFrame]
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    """What a family gave: results with their members' positions, and how many rows came in for each member."""
+class FamilyOutput:
+    """The results of a family with the positions of their members, and the number of input rows of each member."""
 
-    rows: pl.DataFrame  # the output, without member
+    rows: pl.DataFrame  # without the member column
     positions: Ints  # (rows,)
     rows_in: Ints  # (n,)
 
 
 class RunFamily:
-    """The compiled form of a shape; without `sharing`, all is computed row by row and member by member."""
+    """The compiled form of a shape; without `sharing`, aggregates are computed member by member."""
 
     def __init__(self, shape: Shape, spend: Spend, *, sharing: bool = True) -> None:
         self.shape = shape
         self.runners: list[Runner] = [
-            make_runner(step.operator, Workshop(step.network, spend, step.late)) for step in shape.steps
+            make_runner(step.operator, CompileContext(step.network, spend, step.late)) for step in shape.steps
         ]
         self.shared = find_shared(shape, self.runners) if sharing else ()
         self.filters = {one.filter for one in self.shared if one.filter is not None}
         self.skipped = self.filters | {one.aggregate for one in self.shared}
-        self.nothing = {
+        self.no_rows = {
             one.aggregate: {
                 source.name: pl.DataFrame(
                     schema={name: polars_type(kind) for name, kind in source.schema.types.items()}
@@ -58,100 +58,109 @@ class RunFamily:
         self.no_results = pl.DataFrame(schema=self.output)
         self.reads = {
             read.stream: pl.DataFrame(schema={n: polars_type(kind) for n, kind in read.schema.types.items()})
-            for read in shape.outline.reads
+            for read in shape.query.reads
         }
 
     def run(
         self,
         streams: Streams,
-        crew: Crew,
+        local: LocalMembers,
         states: Sequence[UnitState],
-        clocks: Sequence[Clock],
+        watermarks: Sequence[Watermarks],
         memo: Memo | None = None,
-        most: int = PIECE,
-    ) -> Ran:
-        """Run all steps; `streams` has the rows of the batch, `states` and `clocks` are by step.
+        most: int = MOST_PAIRS,
+    ) -> FamilyOutput:
+        """Run all steps; `streams` has the rows of the batch, `states` and `watermarks` are by step.
 
-        Families that are given the same `memo` share what they have in common about the same rows.
+        Families with the same `memo` share their work on the same rows.
         """
         memo = {} if memo is None else memo
-        plain = {stream: streams.get(stream, empty) for stream, empty in self.reads.items()}
-        entries: dict[tuple[int, int], Entry] = {}
-        rows_in = np.zeros(len(crew), np.int64)
+        common = {stream: streams.get(stream, empty) for stream, empty in self.reads.items()}
+        grouped: dict[tuple[int, int], GroupedRows] = {}
+        rows_in = np.zeros(len(local), np.int64)
         for number, step in enumerate(self.shape.steps):
-            if step.plain:
-                plain |= self._run_plain(number, step, plain, states[number], clocks[number])
-            for index, widens in enumerate(step.widens):
-                if widens and number not in self.skipped:
-                    entries[number, index] = enter(step, index, plain[step.inputs[index]], crew, memo)
-                    rows_in += entries[number, index].pairs
+            if step.is_common:
+                common |= self._run_common(number, step, common, states[number], watermarks[number])
+            for index, fans_out in enumerate(step.fans_out):
+                if fans_out and number not in self.skipped:
+                    grouped[number, index] = group_rows(step, index, common[step.inputs[index]], local, memo)
+                    rows_in += grouped[number, index].pairs
+        # Slices are cut by these pairs. Shared aggregates add no pairs: they take their rows at once, here, and only
+        # emit their windows with the slices.
         pairs = rows_in.copy()
         for one in self.shared:
-            runner, state, clock = self.runners[one.aggregate], states[one.aggregate], clocks[one.aggregate]
+            runner = self.runners[one.aggregate]
+            state = states[one.aggregate]
+            watermark = watermarks[one.aggregate]
             assert isinstance(runner, RunAggregate)
             (stream,) = self.shape.steps[one.aggregate if one.filter is None else one.filter].inputs
-            rows_in += share(one, runner, plain[stream], crew, state, clock, memo)
-        pieces, found = [], []
-        for first, last in stretches(pairs, most):
-            ticks = clocks if last == len(crew) else [replace(clock, now=None) for clock in clocks]
-            given = self._run_stretch(entries, crew, (first, last), states, ticks)
-            if given.height:
-                found.append(crew.positions(given[self.shape.member].to_numpy()))
-                pieces.append(given.select(list(self.output)))
+            rows_in += update_panes(one, runner, common[stream], local, state, watermark, memo)
+        pieces = []
+        found = []
+        for first, last in member_slices(pairs, most):
+            still = [replace(watermark, now=None) for watermark in watermarks]
+            results = self._run_slice(
+                grouped, local, (first, last), states, watermarks if last == len(local) else still
+            )
+            if results.height:
+                found.append(local.positions(results[self.shape.member].to_numpy()))
+                pieces.append(results.select(list(self.output)))
         rows = pl.concat(pieces) if pieces else self.no_results
         positions = np.concatenate(found) if found else np.zeros(0, np.int64)
-        return Ran(rows, positions, rows_in)
+        return FamilyOutput(rows, positions, rows_in)
 
-    def _run_plain(
-        self, number: int, step: Step, plain: Streams, state: UnitState, clock: Clock
+    def _run_common(
+        self, number: int, step: ShapeStep, common: Streams, state: UnitState, watermark: Watermarks
     ) -> dict[str, pl.DataFrame]:
         inputs = {
-            source.name: plain[stream].select(source.schema.names)
+            source.name: common[stream].select(source.schema.names)
             for source, stream in zip(step.network.sources, step.inputs, strict=True)
         }
-        return self.runners[number].run(inputs, state, clock)
+        return self.runners[number].run(inputs, state, watermark)
 
-    def _run_stretch(
+    def _run_slice(
         self,
-        entries: Mapping[tuple[int, int], Entry],
-        crew: Crew,
-        stretch: tuple[int, int],
+        grouped: Mapping[tuple[int, int], GroupedRows],
+        local: LocalMembers,
+        members: tuple[int, int],
         states: Sequence[UnitState],
-        clocks: Sequence[Clock],
+        watermarks: Sequence[Watermarks],
     ) -> pl.DataFrame:
-        """Return the rows of the output for a stretch of members."""
-        wide: dict[str, pl.DataFrame] = {}
+        """Return the results of a slice of members, given by its first position and its end."""
+        made: dict[str, pl.DataFrame] = {}  # streams with a member column
         for number, step in enumerate(self.shape.steps):
-            if step.plain or number in self.filters:
+            if step.is_common or number in self.filters:
                 continue
-            if number in self.skipped:
-                wide |= self.runners[number].run(self.nothing[number], states[number], clocks[number])
+            if number in self.skipped:  # its rows are in the panes already; this closes windows
+                made |= self.runners[number].run(self.no_rows[number], states[number], watermarks[number])
                 continue
             inputs = {}
             for index, source in enumerate(step.network.sources):
-                entry = entries.get((number, index))
-                rows, positions = (wide[step.inputs[index]], None) if entry is None else entry.widen(*stretch)
-                inputs[source.name] = self._fitted(step, index, rows, positions, crew)
+                own = grouped.get((number, index))
+                rows, positions = (made[step.inputs[index]], None) if own is None else own.fan_out(*members)
+                inputs[source.name] = self._input_rows(step, index, rows, positions, local)
             if step.rest:
-                wide |= self.runners[number].run(inputs, states[number], clocks[number])
-            else:
-                wide[step.operator.name] = inputs[step.network.sources[0].name]
-        return wide[self.shape.output]
+                made |= self.runners[number].run(inputs, states[number], watermarks[number])
+            else:  # a filter whose whole condition was matched by keys
+                made[step.operator.name] = inputs[step.network.sources[0].name]
+        return made[self.shape.output]
 
-    def _fitted(self, step: Step, index: int, rows: pl.DataFrame, positions: Ints | None, crew: Crew) -> pl.DataFrame:
-        """Return rows with exactly the columns that an input of a step has: its own, the member, the constants."""
+    def _input_rows(
+        self, step: ShapeStep, index: int, rows: pl.DataFrame, positions: Ints | None, local: LocalMembers
+    ) -> pl.DataFrame:
+        """Return rows with exactly the columns of an input of a step: its own, the member, and the constants."""
         member = self.shape.member
         if positions is not None:
-            rows = rows.with_columns(pl.Series(member, crew.numbers[positions]))
+            rows = rows.with_columns(pl.Series(member, local.numbers[positions]))
         if index == 0 and step.constants:
             if positions is None:
-                positions = crew.positions(rows[member].to_numpy())
-            names = [f"{self.shape.outline.constant}{constant}" for constant in step.constants]
-            rows = rows.with_columns(crew.constants.select(names)[positions])
+                positions = local.positions(rows[member].to_numpy())
+            names = [f"{self.shape.query.constant}{constant}" for constant in step.constants]
+            rows = rows.with_columns(local.constants.select(names)[positions])
         return rows.select(step.network.sources[index].schema.names)
 
 
-def with_names(ran: Ran, crew: Crew) -> pl.DataFrame:
-    """Return the results with the name of their query in front."""
-    names = crew.names.gather(pl.Series(ran.positions)).alias(QUERY)
-    return ran.rows.select(names, pl.all())
+def with_names(output: FamilyOutput, local: LocalMembers) -> pl.DataFrame:
+    """Return the results with the name of their query as the first column."""
+    names = local.names.gather(pl.Series(output.positions)).alias(QUERY)
+    return output.rows.select(names, pl.all())

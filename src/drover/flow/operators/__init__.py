@@ -1,91 +1,59 @@
-"""Operators on Polars, one runner per kind; `make_runner` is the door."""
+"""Operators on Polars, one kind per module; `RUNNERS` has the runner of every kind."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from drover.flow.instances import JoinInstance
-from drover.flow.operators.aggregate import RunAggregate
-from drover.flow.operators.base import Clock, Frames, Runner, UnitState
+from drover.flow.operators.base import CompileContext, Frames, Runner, Spend, UnitState, Watermarks
+from drover.flow.operators.filter import RunFilter
 from drover.flow.operators.instance import RunInstance, oldest_epoch
 from drover.flow.operators.join import RunJoin
-from drover.flow.operators.stateless import RunFilter, RunMap, RunSwitch, RunSynthetic, RunUnion, Spend
-from drover.flow.operators.table import PENDING, RunTableRead, RunTableWrite, settle
-from drover.flow.operators.timeout import RunTimeout
+from drover.flow.operators.map import RunMap
+from drover.flow.operators.switch import RunSwitch
+from drover.flow.operators.synthetic import RunSynthetic
+from drover.flow.operators.table_read import RunTableRead
+from drover.flow.operators.table_write import PENDING, RunTableWrite, write_pending
+from drover.flow.operators.timeout import run_aggregate
+from drover.flow.operators.union import RunUnion
 from drover.flow.operators.user import RunUserDefined
-from drover.flow.tables import Address
-from drover.network.model import Network, late_streams
-from drover.network.operators import (
-    Aggregate,
-    Filter,
-    Join,
-    Map,
-    Operator,
-    Switch,
-    Synthetic,
-    TableRead,
-    TableWrite,
-    Union,
-    UserDefined,
-)
+from drover.network.model import late_streams
+from drover.network.operators import Operator
 
-
-@dataclass(frozen=True, slots=True)
-class Workshop:
-    """What runners are made of: the network, a way to spend processor time, the streams whose rows may be late.
-
-    `tables` has the address of every table that operators use.
-    """
-
-    network: Network
-    spend: Spend
-    may_be_late: frozenset[str]
-    tables: Mapping[str, Address] = field(default_factory=dict)
-
-
-def _aggregate(operator: Aggregate, shop: Workshop) -> Runner:
-    late = operator.input in shop.may_be_late
-    if operator.timeout is not None and operator.timeout < operator.size:
-        return RunTimeout(operator, shop.network, late)
-    return RunAggregate(operator, shop.network, late)
-
-
-RUNNERS: Final[Mapping[str, Callable[[Any, Workshop], Runner]]] = {  # Any: each takes its own kind of operator
-    Filter.kind: lambda operator, shop: RunFilter(operator, shop.network),
-    Switch.kind: lambda operator, shop: RunSwitch(operator, shop.network),
-    Map.kind: lambda operator, shop: RunMap(operator, shop.network),
-    Union.kind: lambda operator, shop: RunUnion(operator, shop.network),
-    Aggregate.kind: _aggregate,
-    Join.kind: lambda operator, shop: RunJoin(
-        operator, shop.network, operator.left in shop.may_be_late, operator.right in shop.may_be_late
-    ),
-    JoinInstance.kind: lambda operator, shop: RunInstance(
-        operator, shop.network, operator.join.left in shop.may_be_late, operator.join.right in shop.may_be_late
-    ),
-    TableRead.kind: lambda operator, shop: RunTableRead(operator, shop.network, shop.tables[operator.from_table]),
-    TableWrite.kind: lambda operator, shop: RunTableWrite(operator, shop.network, shop.tables[operator.into]),
-    UserDefined.kind: lambda operator, shop: RunUserDefined(operator, shop.network, operator.input in shop.may_be_late),
-    Synthetic.kind: lambda operator, shop: RunSynthetic(operator, shop.network, shop.spend),
+# By the name of the kind in `drover.network.operators.OPERATORS`. A spread join runs as instances, which are no kind of
+# a network's own. Any: each runner takes the operator of its kind.
+RUNNERS: Final[Mapping[str, Callable[[Any, CompileContext], Runner]]] = {
+    "filter": RunFilter,
+    "switch": RunSwitch,
+    "map": RunMap,
+    "union": RunUnion,
+    "aggregate": run_aggregate,
+    "join": RunJoin,
+    JoinInstance.kind: RunInstance,
+    "table_read": RunTableRead,
+    "table_write": RunTableWrite,
+    "user": RunUserDefined,
+    "synthetic": RunSynthetic,
 }
 
 
-def make_runner(operator: Operator, shop: Workshop) -> Runner:
+def make_runner(operator: Operator, context: CompileContext) -> Runner:
     """Return the compiled form of an operator."""
-    return RUNNERS[operator.kind](operator, shop)
+    return RUNNERS[operator.kind](operator, context)
 
 
 __all__ = [
     "PENDING",
     "RUNNERS",
-    "Clock",
+    "CompileContext",
     "Frames",
     "Runner",
+    "Spend",
     "UnitState",
-    "Workshop",
+    "Watermarks",
     "late_streams",
     "make_runner",
     "oldest_epoch",
-    "settle",
+    "write_pending",
 ]

@@ -1,8 +1,8 @@
-"""Windowed aggregates over panes: partial aggregates per group and stretch of time that no window cuts.
+"""Windowed aggregates over panes. A pane is a partial aggregate of a group over a time range that no window divides.
 
 Rule 1: a pane is as long as the greatest common divisor of size and advance, so a window is a whole number of panes.
-Rule 2: a window is given out in the batch whose watermark first reaches its end: late < end <= now. Hence nothing need
-be remembered about windows that are closed.
+Rule 2: a window is emitted in the batch whose watermark first reaches its end: late < end <= now. So no state is needed
+for closed windows.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from typing import Final
 
 import polars as pl
 
-from drover.flow.operators.base import Clock, Frames, UnitState
+from drover.flow.operators.base import CompileContext, Frames, UnitState, Watermarks
 from drover.flow.operators.partials import make_partial
 from drover.network.durations import Micros
 from drover.network.expressions import parse_aggregate, to_polars
-from drover.network.model import Network
 from drover.network.operators import WINDOW_END, WINDOW_START, WINDOW_TIME, Aggregate
 from drover.network.types import TIMESTAMP, polars_type
 
@@ -25,16 +24,16 @@ PANE: Final = "drover.pane"  # first microsecond of a pane; names with a dot can
 START: Final = "drover.start"  # first microsecond of a window
 VALUE: Final = "drover.value"
 PANES: Final = "panes"
-MOST_CHUNKS: Final = 16  # appended pieces after which live panes are merged: fewer merges, yet short scans
+MOST_CHUNKS: Final = 16  # appended pieces after which live panes are merged: a compromise between merging and scanning
 
 
 class RunAggregate:
     """Aggregates rows into panes and panes into windows."""
 
-    def __init__(self, operator: Aggregate, network: Network, may_be_late: bool) -> None:
+    def __init__(self, operator: Aggregate, context: CompileContext) -> None:
         self.operator = operator
-        self.may_be_late = may_be_late
-        schema = network.streams[operator.input]
+        self.may_be_late = operator.input in context.may_be_late
+        schema = context.network.streams[operator.input]
         self.time = schema.time or ""
         self.pane = math.gcd(operator.size, operator.advance)
         self.groups = list(operator.group_by)
@@ -44,13 +43,16 @@ class RunAggregate:
             for index, (name, call) in enumerate(calls)
             if call.function != "count distinct"
         }
-        self.distinct = {name: to_polars(call.argument) for name, call in calls
-                         if call.function == "count distinct" and call.argument is not None}  # fmt: skip
-        self.output = {name: polars_type(kind) for name, kind in network.streams[operator.name].types.items()}
+        self.distinct = {
+            name: to_polars(call.argument)
+            for name, call in calls
+            if call.function == "count distinct" and call.argument is not None
+        }
+        self.output = {name: polars_type(kind) for name, kind in context.network.streams[operator.name].types.items()}
         self.nothing = pl.DataFrame(schema=self.output)  # made once: it takes half a millisecond
 
-    def run(self, inputs: Frames, state: UnitState, clock: Clock) -> dict[str, pl.DataFrame]:
-        """Take in the batch's rows and give out the windows that close."""
+    def run(self, inputs: Frames, state: UnitState, clock: Watermarks) -> dict[str, pl.DataFrame]:
+        """Add the batch's rows and emit the windows that close."""
         self._take_in(inputs[self.operator.input], state, clock)
         result = self._give_out(state, clock)
         if clock.now is not None:
@@ -58,7 +60,7 @@ class RunAggregate:
                 state.evict(part, oldest_needed(self.operator, clock.now))
         return {self.operator.name: result}
 
-    def _take_in(self, rows: pl.DataFrame, state: UnitState, clock: Clock) -> None:
+    def _take_in(self, rows: pl.DataFrame, state: UnitState, clock: Watermarks) -> None:
         if not rows.height:
             return
         keyed = self.in_panes(rows, clock)
@@ -70,8 +72,8 @@ class RunAggregate:
             if (values := state.parts.get(part)) is not None and values.n_chunks() > MOST_CHUNKS:
                 state.merge(part, values.unique(maintain_order=True))
 
-    def in_panes(self, rows: pl.DataFrame, clock: Clock) -> pl.DataFrame:
-        """Return the rows that are not too late, each with its pane."""
+    def in_panes(self, rows: pl.DataFrame, clock: Watermarks) -> pl.DataFrame:
+        """Return the rows that are not late, each with its pane."""
         micros = pl.col(self.time).dt.epoch("us")
         if self.may_be_late and clock.late is not None:
             rows = rows.filter(micros >= oldest_needed(self.operator, clock.late))
@@ -87,7 +89,7 @@ class RunAggregate:
     def _merges(self) -> list[pl.Expr]:
         return [expr.alias(name) for partial in self.partials.values() for name, expr in partial.merge.items()]
 
-    def _give_out(self, state: UnitState, clock: Clock) -> pl.DataFrame:
+    def _give_out(self, state: UnitState, clock: Watermarks) -> pl.DataFrame:
         panes = state.parts.get(PANES)
         if panes is None or clock.now is None:
             return self.nothing
@@ -116,7 +118,7 @@ class RunAggregate:
             *(computed[name].cast(self.output[name]).alias(name) for name in (n.name for n in self.operator.compute)),
         )
 
-    def _distinct(self, part: str, state: UnitState, clock: Clock) -> pl.DataFrame:
+    def _distinct(self, part: str, state: UnitState, clock: Watermarks) -> pl.DataFrame:
         """Return the number of different values per closing window and group."""
         keys = [START, *self.groups]
         values = state.parts.get(part)
@@ -137,7 +139,7 @@ def oldest_needed(operator: Aggregate, now: Micros) -> Micros:
     return ((now - operator.size) // operator.advance + 1) * operator.advance
 
 
-def tag_windows(operator: Aggregate, panes: pl.DataFrame, clock: Clock, pane: Micros) -> pl.DataFrame | None:
+def tag_windows(operator: Aggregate, panes: pl.DataFrame, clock: Watermarks, pane: Micros) -> pl.DataFrame | None:
     """Return each pane once per closing window it lies in, with the window's START; None if no window closes.
 
     There are two ways to pair panes with windows, and either may be the shorter: window by window, or offset by offset

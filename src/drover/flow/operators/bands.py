@@ -1,6 +1,6 @@
-"""Bands: what a join's predicate says about how far apart a value of the left and one of the right row may be.
+"""Bands: bounds that a join's predicate implies for the distance between a left and a right value.
 
-Rule 1: a band is implied by the predicate and never takes its place: where none is found, nothing is lost but time.
+Rule 1: a band never replaces the predicate. Without a band the result is the same, only slower.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _bare(expression: Expression) -> Expression:
     """Return what is cast, if the cast cannot change the number by more than rounding."""
     while isinstance(expression, Call) and expression.function == "cast":
         (inner,) = expression.arguments
-        # A double may be too large or too small for a float, which then is infinite, or nothing.
+        # A double may be too large or too small for a float, which is then infinite or zero.
         widens = expression.type.is_float and not (expression.type == FLOAT and inner.type == DOUBLE)
         if not _is_number(inner) or not (widens or inner.type.is_integer):
             break
@@ -112,7 +112,7 @@ def _distance(condition: Expression, sorted_side: str) -> Band | None:
     (other,) = (expression for side, expression in sides.items() if side != sorted_side)
     reach = to_polars(most).cast(pl.Float64)
     constant = pl.select(reach).item()
-    # SQL has every number below NaN, and an infinite one is as far from all others as infinity: neither is a bound.
+    # In SQL every number is below NaN, and infinity is infinitely far from all others: neither gives a bound.
     if constant is not None and not np.isfinite(constant):
         return None
     return Band(sorted_side, sides[sorted_side], other - reach, other + reach)

@@ -1,28 +1,43 @@
-"""What an operator is while it runs: a compiled object that turns the frames of a batch into frames.
+"""Runners: compiled operators that turn the input frames of a batch into output frames.
 
-Rule 1: whatever outlives a batch is in `UnitState`; an operator object holds only what follows from the network.
-Rule 2: the outcome depends on the rows and on the clock's watermarks, never on how rows were cut into batches.
+Rule 1: whatever outlives a batch is in `UnitState`. A runner holds only what follows from the network.
+Rule 2: the result depends on the rows and on the watermarks, never on how rows were cut into batches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import polars as pl
 
+from drover.flow.tables import Address
 from drover.network.durations import Micros
+from drover.network.expressions import parse, to_polars
+from drover.network.model import Network
+from drover.network.schema import Schema
 
 Frames = Mapping[str, pl.DataFrame]  # by stream
+Spend = Callable[[float], None]  # keeps the processor busy for so many seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class CompileContext:
+    """What a runner is compiled with, besides its operator."""
+
+    network: Network
+    spend: Spend
+    may_be_late: frozenset[str]  # streams with rows that may come after their watermark
+    tables: Mapping[str, Address] = field(default_factory=dict)  # address of every table that operators use
+
+
+@dataclass(frozen=True, slots=True)
+class Watermarks:
     """Watermarks of one operator in one batch, in microseconds since 1970; None before the first row.
 
-    `late` is the watermark of the batch before: rows at or below it came too late. `now` is this batch's: windows that
-    end at or below it close.
+    `late` is the watermark of the previous batch: rows at or below it are late. `now` is the watermark of this batch:
+    windows that end at or below it close.
     """
 
     late: Micros | None
@@ -31,11 +46,11 @@ class Clock:
 
 @dataclass(slots=True)
 class UnitState:
-    """The live state of one operator: parts by name, and what this batch did to them.
+    """The live state of one operator: parts by name, and the changes of this batch.
 
-    A part either grows at its end and shrinks by time: then its first column is that time, in microseconds since 1970,
-    and its `bound` is the least time of rows that are still needed; or it is replaced as a whole. `appended` and
-    `replaced` are what must be written to the log.
+    A part is one of two things. It grows at its end and shrinks by time: then its first column is that time, in
+    microseconds since 1970, and its `bound` is the least time of the rows still needed. Or it is replaced as a whole.
+    `appended` and `replaced` must be written to the log.
     """
 
     parts: dict[str, pl.DataFrame] = field(default_factory=dict)
@@ -45,15 +60,18 @@ class UnitState:
     _before: tuple[dict[str, pl.DataFrame], dict[str, Micros]] = field(default_factory=lambda: ({}, {}))
 
     def begin(self) -> None:
-        """Start a batch: nothing has been written yet, and `restore` comes back to here."""
-        self.appended, self.replaced = {}, {}
+        """Start a batch; `restore` returns to this point."""
+        self.appended = {}
+        self.replaced = {}
         self._before = (dict(self.parts), dict(self.bounds))
 
     def restore(self) -> None:
-        """Forget what the batch has done so far."""
-        self.appended, self.replaced = {}, {}
+        """Undo the changes of this batch."""
+        self.appended = {}
+        self.replaced = {}
         parts, bounds = self._before
-        self.parts, self.bounds = dict(parts), dict(bounds)
+        self.parts = dict(parts)
+        self.bounds = dict(bounds)
 
     def bytes(self) -> int:
         """Return the size of the live rows in memory."""
@@ -68,16 +86,16 @@ class UnitState:
             self.appended[part] = rows if added is None else pl.concat([added, rows])
 
     def replace(self, part: str, rows: pl.DataFrame) -> None:
-        """Put rows in place of all that was in a part."""
+        """Replace all rows of a part."""
         self.parts[part] = rows
         self.replaced[part] = rows
 
     def merge(self, part: str, rows: pl.DataFrame) -> None:
-        """Put fewer rows that say the same in place of a part's live rows; the log is not touched."""
+        """Replace a part's live rows by fewer rows of the same meaning; the log stays as it is."""
         self.parts[part] = rows
 
     def evict(self, part: str, bound: Micros) -> None:
-        """Forget the rows of a part whose time is below `bound`."""
+        """Drop the rows of a part whose time is below `bound`."""
         if bound <= self.bounds.get(part, bound - 1):
             return
         self.bounds[part] = bound
@@ -86,11 +104,14 @@ class UnitState:
             self.parts[part] = rows.filter(pl.col(rows.columns[0]) >= bound)
 
 
-def passing(rows: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
-    """Return the rows for which a condition is true; it may be a constant.
+def scalar(text: str, schema: Schema) -> pl.Expr:
+    """Return a SQL expression over the columns of `schema` as a Polars expression."""
+    return to_polars(parse(text, schema.types))
 
-    Polars shares many rows out to its threads and then fails, because each of them has one value for all its rows.
-    """
+
+def passing(rows: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
+    """Return the rows for which a condition is true; it may be a constant."""
+    # Polars splits a large frame over its threads. A constant then has one value per piece, and `filter` fails.
     if condition.meta.root_names():
         return rows.filter(condition)
     return rows if pl.select(condition).item() else rows.clear()
@@ -99,6 +120,5 @@ def passing(rows: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
 class Runner(Protocol):
     """A compiled operator."""
 
-    def run(self, inputs: Frames, state: UnitState, clock: Clock) -> dict[str, pl.DataFrame]:
-        """Return the rows of each output stream for this batch's input rows; may be given empty inputs."""
-        ...
+    def run(self, inputs: Frames, state: UnitState, clock: Watermarks) -> dict[str, pl.DataFrame]:
+        """Return the rows of each output stream for this batch's input rows, which may be none."""

@@ -1,6 +1,6 @@
-"""One instance of a spread join: a join of the rows that were dealt to it, which makes the pairs that are its own.
+"""One instance of a spread join: joins the rows that it gets, and emits the pairs that belong to it.
 
-Rule 1: windows keep of every row in which epoch it came, and its draw: both say which instance makes a pair.
+Rule 1: windows store the epoch of every row and its random draw. These two decide which instance makes a pair.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from typing import Final
 import polars as pl
 
 from drover.diffusion.epochs import oldest_of
-from drover.flow.deal import DRAW, made_by
+from drover.flow.distribute import DRAW, made_by
 from drover.flow.instances import JoinInstance
-from drover.flow.operators.base import UnitState
+from drover.flow.operators.base import CompileContext, UnitState
 from drover.flow.operators.join import LEFT, RIGHT, RunJoin
-from drover.network.model import Network
 
 EPOCH: Final = "drover.epoch"
 SIDES: Final = (LEFT, RIGHT)
@@ -23,8 +22,8 @@ SIDES: Final = (LEFT, RIGHT)
 class RunInstance(RunJoin):
     """Keeps the windows of its cells and pairs new rows with them."""
 
-    def __init__(self, instance: JoinInstance, network: Network, left_late: bool, right_late: bool) -> None:
-        super().__init__(instance.join, network, left_late, right_late)
+    def __init__(self, instance: JoinInstance, context: CompileContext) -> None:
+        super().__init__(instance.join, context)
         self.ports = dict(zip(SIDES, instance.inputs, strict=True))
         self.epoch = instance.epochs[-1].number
         marks = [(f"{side}.{EPOCH}", f"{side}.{DRAW}") for side in SIDES]

@@ -1,10 +1,9 @@
-"""Sliding-window joins: every pair that is close in time, equal in its keys and fits the predicate, once.
+"""Sliding-window joins: emits once every pair that is close in time, has equal keys and satisfies the predicate.
 
-Rule 1: a pair is found in the batch in which the later of its rows (by arrival) comes in.
-Rule 2: memory is bounded: candidate pairs are made in pieces of about PIECE. Where the pieces end changes no order.
-Rule 3: a window keeps the columns that the result or the predicate uses, and no others.
-Rule 4: with keys, candidates are found by hashing; without, by sorting: by a value that the predicate bounds, in
-buckets of time, if there is such a band, and else by time.
+Rule 1: a pair is found in the batch in which the second of its rows arrives. Rule 2: memory is bounded, because
+candidate pairs are made in pieces of about PIECE; the pieces do not affect the order. Rule 3: a window stores only the
+columns that the result or the predicate uses. Rule 4: with keys, candidates are found by hashing. Without keys, they
+are found by sorting: by a value that the predicate bounds (a band), within buckets of time, or else by time.
 """
 
 from __future__ import annotations
@@ -15,12 +14,11 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from drover.diffusion.split import part_of, turns
+from drover.diffusion.split import cyclic_draws, part_of
 from drover.flow.operators.bands import find_band, numbers
-from drover.flow.operators.base import Clock, Frames, UnitState
-from drover.flow.operators.ranges import Stretches, by_band, by_time, pieces
+from drover.flow.operators.base import CompileContext, Frames, UnitState, Watermarks
+from drover.flow.operators.ranges import CandidateRanges, by_band, by_time, pieces
 from drover.network.expressions import Expression, parse_pair, to_polars
-from drover.network.model import Network
 from drover.network.operators import Join
 from drover.network.types import TIMESTAMP, polars_type
 
@@ -30,21 +28,24 @@ TIME: Final = "drover.time"  # event time in microseconds; names with a dot cann
 BUCKET: Final = "drover.bucket"
 PIECE: Final = 2_000_000  # candidate pairs at a time
 SHELVES: Final = 1 << 18  # keys are counted by their hash, modulo this
-SAMPLE: Final = 16  # of so many rows one is looked at
-HOT: Final = 2_000  # candidates of a row from which on a sample is not trusted: missing a few such rows is missing much
-# Rows further apart than this many widths are told apart by time before they are paired: a backlog of an hour in one
-# batch has few pairs but many candidates. Within a few widths nearly all candidates are pairs, and buckets only cost.
+SAMPLE: Final = 16  # the sample has one row of this many
+HOT: Final = (
+    2_000  # candidates of a row from which on a sample is not enough: a few missed rows would be many missed pairs
+)
+# If rows are further apart than this many widths, they are bucketed by time before they are paired: a backlog of an
+# hour in one batch has few pairs but many candidates. Within a few widths nearly all candidates are pairs, and buckets
+# cost more than they save.
 SPREAD: Final = 4
 
 
 class RunJoin:
     """Keeps both windows and pairs new rows with them."""
 
-    def __init__(self, operator: Join, network: Network, left_late: bool, right_late: bool) -> None:
+    def __init__(self, operator: Join, context: CompileContext) -> None:
         self.operator = operator
-        left, right = (network.streams[stream] for stream in operator.inputs)
+        left, right = (context.network.streams[stream] for stream in operator.inputs)
         self.times = {LEFT: left.time or "", RIGHT: right.time or ""}
-        self.may_be_late = {LEFT: left_late, RIGHT: right_late}
+        self.may_be_late = {LEFT: operator.left in context.may_be_late, RIGHT: operator.right in context.may_be_late}
         self.windows = {LEFT: operator.left_window, RIGHT: operator.right_window}
         self.keys = {LEFT: [f"left.{p.left}" for p in operator.on], RIGHT: [f"right.{p.right}" for p in operator.on]}
         # Every candidate shares a bucket: for a left row at t1, t2 lies in [t1 - w2, t1 + w1], at most two buckets.
@@ -56,7 +57,8 @@ class RunJoin:
         where = [] if operator.where is None else [parse_pair(operator.where, left.types, right.types)]
         self.ports = {LEFT: operator.left, RIGHT: operator.right}
         self.bands = {side: find_band(where[0] if where else None, side) for side in (LEFT, RIGHT)}
-        t1, t2 = pl.col(f"left.{TIME}"), pl.col(f"right.{TIME}")
+        t1 = pl.col(f"left.{TIME}")
+        t2 = pl.col(f"right.{TIME}")
         close = (t2 - t1).is_between(-self.windows[RIGHT], self.windows[LEFT])
         self.fits = [close, *(to_polars(one) for one in where)]
         latest = pl.max_horizontal(t1, t2).cast(polars_type(TIMESTAMP))
@@ -69,9 +71,9 @@ class RunJoin:
             ]
             for side, schema in ((LEFT, left), (RIGHT, right))
         }
-        self.output = {name: polars_type(kind) for name, kind in network.streams[operator.name].types.items()}
+        self.output = {name: polars_type(kind) for name, kind in context.network.streams[operator.name].types.items()}
 
-    def run(self, inputs: Frames, state: UnitState, clock: Clock) -> dict[str, pl.DataFrame]:
+    def run(self, inputs: Frames, state: UnitState, clock: Watermarks) -> dict[str, pl.DataFrame]:
         """Pair the batch's rows with each other and with the windows, then keep them."""
         new = {side: self._enter(side, inputs[port], clock) for side, port in self.ports.items()}
         old_left = state.parts.get(LEFT)
@@ -85,7 +87,7 @@ class RunJoin:
                 state.evict(side, clock.now - self.windows[side] + 1)
         return {self.operator.name: pl.concat(found) if found else pl.DataFrame(schema=self.output)}
 
-    def _enter(self, side: str, rows: pl.DataFrame, clock: Clock) -> pl.DataFrame:
+    def _enter(self, side: str, rows: pl.DataFrame, clock: Watermarks) -> pl.DataFrame:
         micros = pl.col(self.times[side]).dt.epoch("us")
         if self.may_be_late[side] and clock.late is not None:
             rows = rows.filter(micros > clock.late)
@@ -93,11 +95,11 @@ class RunJoin:
         return rows.select(micros.alias(f"{side}.{TIME}"), *kept, *self._marks(side))
 
     def _marks(self, side: str) -> list[pl.Expr]:
-        """Return what a window keeps of every row besides its columns."""
+        """Return the columns that a window adds to every row."""
         return []
 
     def _pairs(self, left: pl.DataFrame | None, right: pl.DataFrame | None, longer: str) -> Iterator[pl.DataFrame]:
-        """Yield the pairs, in the order of the side `longer`: the other one is the cheaper to build a table of."""
+        """Yield the pairs in the order of the side `longer`; the hash table is built from the other side."""
         if left is None or right is None or not left.height or not right.height:
             return
         if not self.keys[LEFT]:
@@ -112,11 +114,15 @@ class RunJoin:
         else:
             cut = ((left, piece) for piece in cut_by_candidates(right, left, on[RIGHT], on[LEFT]))
         for one, other in cut:
-            # Lazy, so that only columns that are used are gathered, and those of the keys only once.
+            # Lazy, so that only the columns in use are gathered, and key columns only once.
             pairs = one.lazy().join(
-                other.lazy(), left_on=on[LEFT], right_on=on[RIGHT], how="inner", coalesce=False,
+                other.lazy(),
+                left_on=on[LEFT],
+                right_on=on[RIGHT],
+                how="inner",
+                coalesce=False,
                 maintain_order="left_right" if longer == LEFT else "right_left",
-            )  # fmt: skip
+            )
             # Polars' `cast` takes a mapping of names, which its types do not say.
             found = pairs.filter(self.fits).select(self.select).cast(self.output).collect()  # type: ignore[arg-type]
             if found.height:
@@ -134,12 +140,15 @@ class RunJoin:
             if found.height:
                 yield found
 
-    def _stretches(self, rows: dict[str, pl.DataFrame], side: str) -> Stretches:
+    def _stretches(self, rows: dict[str, pl.DataFrame], side: str) -> CandidateRanges:
         """Return the candidates of the other side's rows among those of `side`: by band or by time, the fewer ones."""
-        sorted_rows, probing = rows[side], rows[_other(side)]
+        sorted_rows = rows[side]
+        probing = rows[_other(side)]
         times, probes = (each.get_column(each.columns[0]).to_numpy() for each in (sorted_rows, probing))
-        # A row at t waits for its own window for later ones of the other side, and they wait for theirs.
-        low, high = probes - self.windows[side], probes + self.windows[_other(side)]
+        # A row at t waits one window for later rows of the other side, and earlier rows of that side wait theirs for
+        # it.
+        low = probes - self.windows[side]
+        high = probes + self.windows[_other(side)]
         found = by_time(times, low, high)
         band = self.bands[side]
         if band is None or found.count <= max(len(times), len(probes)):
@@ -149,15 +158,17 @@ class RunJoin:
         return narrow if narrow.count < found.count else found
 
     def _spread(self, left: pl.DataFrame, right: pl.DataFrame) -> bool:
-        """Say whether the rows of either side are far apart in time."""
+        """Return whether the rows of either side are far apart in time."""
         times = (rows.get_column(rows.columns[0]) for rows in (left, right))
         # `max` of a column of integers is an integer, which its types do not say.
         return any(int(one.max()) - int(one.min()) > SPREAD * self.width for one in times)  # type: ignore[arg-type]
 
     def _bucketed(self, left: pl.DataFrame, right: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return the rows with their buckets of time; left rows once in each of the two in which they may find any."""
-        t1, t2 = pl.col(f"left.{TIME}"), pl.col(f"right.{TIME}")
-        low, high = ((t1 - self.windows[RIGHT]) // self.width, (t1 + self.windows[LEFT]) // self.width)
+        """Return the rows with their buckets of time; a left row is in both buckets in which it may find partners."""
+        t1 = pl.col(f"left.{TIME}")
+        t2 = pl.col(f"right.{TIME}")
+        low = (t1 - self.windows[RIGHT]) // self.width
+        high = (t1 + self.windows[LEFT]) // self.width
         doubled = [left.with_columns(low.alias(BUCKET)), left.filter(high != low).with_columns(high.alias(BUCKET))]
         return pl.concat(doubled), right.with_columns((t2 // self.width).alias(BUCKET))
 
@@ -173,12 +184,12 @@ def _used(expressions: list[Expression]) -> set[str]:
 def cut_by_candidates(
     rows: pl.DataFrame, others: pl.DataFrame, on_rows: list[str], on_others: list[str], most: int = PIECE
 ) -> Iterator[pl.DataFrame]:
-    """Yield the rows in pieces that have about `most` candidates each, counted by hashes: a few too many at worst."""
+    """Yield the rows in pieces with about `most` candidates each. Candidates are counted by hash, so a few too many."""
     if rows.height * others.height <= most:
         yield rows
         return
     counts = np.bincount(_shelves(others, on_others), minlength=SHELVES)
-    # Counting for every row takes a third of the time of a join; most often a sample tells that it is not needed.
+    # Counting for every row takes a third of the time of a join. Usually a sample shows that it is not needed.
     if counts.max() <= HOT and SAMPLE * counts[_shelves(_sample(rows.select(on_rows)), on_rows)].sum() <= most / 2:
         yield rows
         return
@@ -190,9 +201,9 @@ def cut_by_candidates(
 
 
 def _sample(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return one row of every SAMPLE in a row, from varying places: keys of many streams come in turn."""
+    """Return one row of every SAMPLE rows, at varying positions, because the keys of many streams repeat in turn."""
     start = np.arange(0, rows.height, SAMPLE)
-    chosen = np.minimum(start + part_of(turns(len(start), 0), SAMPLE), rows.height - 1)
+    chosen = np.minimum(start + part_of(cyclic_draws(len(start), 0), SAMPLE), rows.height - 1)
     return rows.select(pl.all().gather(pl.Series(chosen)))
 
 

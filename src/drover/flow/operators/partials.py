@@ -1,8 +1,9 @@
-"""Partial aggregates: what is kept of a pane's rows so that panes can be merged into windows.
+"""Partial aggregates: what a pane stores of its rows, so that panes can be merged into windows.
 
-Rule 1: merging partials in any order and grouping gives what aggregating all rows at once gives (`aggregates` has the
-meaning; only the last digits of float sums may differ). Rule 2: partials are plain Arrow columns, so that they can be
-written to the log: totals of whole numbers are kept as high and low half, because Arrow has no 128-bit integer.
+Rule 1: merging partials in any order and grouping gives the same as aggregating all rows at once. Only the last digits
+of float sums may differ. `aggregates` defines the meaning.
+Rule 2: partials are plain Arrow columns, so that they can be written to the log. Totals of whole numbers are stored as
+a high and a low half, because Arrow has no 128-bit integer.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Final
 
 import polars as pl
 
-from drover.network.expressions import Aggregate, to_polars
+from drover.network.expressions import AggregateCall, to_polars
 from drover.network.types import polars_type
 
 HALF: Final = 2**32
@@ -22,10 +23,9 @@ Columns = Mapping[str, pl.Expr]
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """How one aggregate is kept: `make` from rows, `merge` from partials, `finish` from merged partials.
+    """How one aggregate is stored: `make` from rows, `merge` from partials, `finish` from merged partials.
 
-    `running` is what `make` would give for the first row, the first two, and so on; None where that is not known to be
-    the same.
+    `running` is the result of `make` for the first row, the first two rows, and so on; None if Polars may differ there.
     """
 
     make: Columns
@@ -34,8 +34,8 @@ class Partial:
     running: Columns | None = None
 
 
-def make_partial(aggregate: Aggregate, time: str, prefix: str) -> Partial:
-    """Return how an aggregate is kept in columns that start with `prefix`; count distinct has none (see `panes`)."""
+def make_partial(aggregate: AggregateCall, time: str, prefix: str) -> Partial:
+    """Return how an aggregate is stored in columns that start with `prefix`; count distinct has no partial."""
     if aggregate.argument is None:
         n = f"{prefix}n"
         running = {n: pl.int_range(1, pl.len() + 1, dtype=pl.Int64)}
@@ -44,7 +44,7 @@ def make_partial(aggregate: Aggregate, time: str, prefix: str) -> Partial:
     return BUILDERS[aggregate.function](aggregate, x, pl.col(time), prefix)
 
 
-def _count(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
+def _count(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
     n = f"{prefix}n"
     return Partial({n: x.count().cast(pl.Int64)}, {n: pl.col(n).sum()}, pl.col(n), {n: _so_far(x)})
 
@@ -54,18 +54,19 @@ def _so_far(x: pl.Expr) -> pl.Expr:
     return x.is_not_null().cast(pl.Int64).cum_sum()
 
 
-def _total(aggregate: Aggregate, x: pl.Expr, prefix: str) -> tuple[dict[str, pl.Expr], pl.Expr]:
+def _total(aggregate: AggregateCall, x: pl.Expr, prefix: str) -> tuple[dict[str, pl.Expr], pl.Expr]:
     """Return the summands of an exact (whole numbers) or double total, and the total of their sums."""
     assert aggregate.argument is not None
     if aggregate.argument.type.is_integer:
         wide = x.cast(pl.Int64)
-        high, low = f"{prefix}high", f"{prefix}low"
+        high = f"{prefix}high"
+        low = f"{prefix}low"
         return {high: wide // HALF, low: wide % HALF}, pl.col(high).cast(pl.Int128) * HALF + pl.col(low).cast(pl.Int128)
     total = f"{prefix}total"
     return {total: x.cast(pl.Float64)}, pl.col(total)
 
 
-def _summed(aggregate: Aggregate, x: pl.Expr, prefix: str, finish: Callable[[pl.Expr], pl.Expr]) -> Partial:
+def _summed(aggregate: AggregateCall, x: pl.Expr, prefix: str, finish: Callable[[pl.Expr], pl.Expr]) -> Partial:
     n = f"{prefix}n"
     summands, total = _total(aggregate, x, prefix)
     made = {name: one.sum() for name, one in summands.items()} | {n: x.count().cast(pl.Int64)}
@@ -74,21 +75,21 @@ def _summed(aggregate: Aggregate, x: pl.Expr, prefix: str, finish: Callable[[pl.
     return Partial(made, merged, pl.when(pl.col(n) > 0).then(finish(total)), running)
 
 
-def _sum(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
+def _sum(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
     return _summed(aggregate, x, prefix, lambda total: total.cast(polars_type(aggregate.type), strict=False))
 
 
-def _avg(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
+def _avg(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
     return _summed(aggregate, x, prefix, lambda total: total.cast(pl.Float64) / pl.col(f"{prefix}n"))
 
 
-def _least(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
+def _least(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
     v = f"{prefix}v"
     running = {v: x.cum_min().forward_fill()} if _counts_up(aggregate) else None
     return Partial({v: x.min()}, {v: pl.col(v).min()}, pl.col(v), running)
 
 
-def _greatest(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
+def _greatest(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
     v = f"{prefix}v"
     if aggregate.type.is_float:  # NaN is the largest number
         return Partial({v: x.nan_max()}, {v: pl.col(v).nan_max()}, pl.col(v))
@@ -96,12 +97,12 @@ def _greatest(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> P
     return Partial({v: x.max()}, {v: pl.col(v).max()}, pl.col(v), running)
 
 
-def _counts_up(aggregate: Aggregate) -> bool:
+def _counts_up(aggregate: AggregateCall) -> bool:
     """Return whether Polars has running extremes of the type; of floats it has others, because of NaN."""
     return aggregate.type.is_integer
 
 
-def _moments(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
+def _moments(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
     """Keep count, mean and sum of squared deviations; merged as Chan, Golub and LeVeque do."""
     n, mean, squares = (f"{prefix}{name}" for name in ("n", "mean", "squares"))
     value = x.cast(pl.Float64)
@@ -121,8 +122,9 @@ def _moments(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Pa
     return Partial(made, merged, variance.sqrt() if aggregate.function == "stddev" else variance)
 
 
-def _first(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
-    t, v = f"{prefix}t", f"{prefix}v"
+def _first(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
+    t = f"{prefix}t"
+    v = f"{prefix}v"
     made = {t: time.min(), v: x.sort_by(time, x, nulls_last=False, maintain_order=True).get(0, null_on_oob=True)}
     merged = {
         t: pl.col(t).min(),
@@ -131,8 +133,9 @@ def _first(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Part
     return Partial(made, merged, pl.col(v))
 
 
-def _last(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
-    t, v = f"{prefix}t", f"{prefix}v"
+def _last(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
+    t = f"{prefix}t"
+    v = f"{prefix}v"
     made = {t: time.max(), v: x.sort_by(time, x, nulls_last=False, maintain_order=True).get(-1, null_on_oob=True)}
     merged = {
         t: pl.col(t).max(),
@@ -141,7 +144,7 @@ def _last(aggregate: Aggregate, x: pl.Expr, time: pl.Expr, prefix: str) -> Parti
     return Partial(made, merged, pl.col(v))
 
 
-BUILDERS: Final[Mapping[str, Callable[[Aggregate, pl.Expr, pl.Expr, str], Partial]]] = {
+BUILDERS: Final[Mapping[str, Callable[[AggregateCall, pl.Expr, pl.Expr, str], Partial]]] = {
     "count": _count,
     "sum": _sum,
     "avg": _avg,

@@ -1,7 +1,7 @@
-"""Sort-based probing: candidates of a row are a stretch of the other side, once that is sorted.
+"""Sort-based probing: the candidates of a row are a contiguous range of the other side, once that is sorted.
 
-Rule 1: what comes out is a superset of the pairs; the predicate itself is applied by whoever asked.
-Rule 2: memory is bounded: candidates come in pieces of at most `most`, also where a single row has more of them.
+Rule 1: the result is a superset of the pairs; the caller applies the predicate. Rule 2: memory is bounded: candidates
+come in pieces of at most `most`, even if a single row has more.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Bounds are floats, the predicate may have been computed in any type: this much of them is more than any rounding.
+# Bounds are floats, but the predicate may be computed in any type. This fraction is larger than any rounding error.
 MARGIN: Final = 1e-6
-MOST: Final = 1 << 62  # half of what fits
+MOST: Final = 1 << 62  # half of the range of an int64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stretches:
-    """For each of p stretches the probing row and its candidates, which are `order[start:end]`."""
+class CandidateRanges:
+    """For each of p ranges, the probing row and its candidates `order[start:end]`."""
 
     order: Ints  # (n,) rows of the other side, sorted
     probe: Ints  # (p,)
@@ -36,16 +36,19 @@ class Stretches:
         return int((self.end - self.start).sum())
 
 
-def by_time(times: Ints, low: Ints, high: Ints) -> Stretches:
+def by_time(times: Ints, low: Ints, high: Ints) -> CandidateRanges:
     """Return the rows with a time, (n,), between `low` and `high`, (p,), both included."""
     order = np.argsort(times, kind="stable")
     ranked = times[order]
-    start, end = np.searchsorted(ranked, low, "left"), np.searchsorted(ranked, high, "right")
+    start = np.searchsorted(ranked, low, "left")
+    end = np.searchsorted(ranked, high, "right")
     return _filled(order, np.arange(len(low)), start, end)
 
 
-def by_band(times: Ints, low: Ints, high: Ints, width: int, keys: Floats, least: Floats, most: Floats) -> Stretches:
-    """Return the rows with a key, (n,), that is between `least` and `most`, (p,), or nearly so, and roughly in time.
+def by_band(
+    times: Ints, low: Ints, high: Ints, width: int, keys: Floats, least: Floats, most: Floats
+) -> CandidateRanges:
+    """Return the rows with a key, (n,), between `least` and `most`, (p,), within rounding, that are about in time.
 
     That is: in a bucket of length `width` that `low` to `high`, (p,), touch. `high - low` is at most `width`, so that
     there are at most two. NaN is NULL, which is in no band.
@@ -58,11 +61,13 @@ def by_band(times: Ints, low: Ints, high: Ints, width: int, keys: Floats, least:
     step = len(known) + 1
     places = buckets * step + np.searchsorted(ranked, keys[known], "left")
     sorted_by = np.argsort(places, kind="stable")
-    order, places = known[sorted_by], places[sorted_by]
+    order = known[sorted_by]
+    places = places[sorted_by]
     margin = MARGIN * np.maximum(_size(least), _size(most))
     below = np.searchsorted(ranked, least - margin, "left")
     above = np.where(np.isnan(least) | np.isnan(most), below, np.searchsorted(ranked, most + margin, "right"))
-    probe, bucket = np.nonzero(there)[0], ends[there]
+    probe = np.nonzero(there)[0]
+    bucket = ends[there]
     start = np.searchsorted(places, bucket * step + below[probe], "left")
     end = np.searchsorted(places, bucket * step + above[probe], "left")
     return _filled(order, probe, start, end)
@@ -75,7 +80,8 @@ def _numbered(buckets: Ints, ends: Ints) -> tuple[Ints, Ints, NDArray[np.bool_]]
     """
     if not len(buckets):
         return buckets, ends, np.zeros(ends.shape, dtype=np.bool_)
-    first, last = int(buckets.min()), int(buckets.max())
+    first = int(buckets.min())
+    last = int(buckets.max())
     if (last - first + 1) * (len(buckets) + 1) <= MOST:
         return buckets - first, ends - first, (ends >= first) & (ends <= last)
     distinct, numbered = np.unique(buckets, return_inverse=True)
@@ -88,12 +94,12 @@ def _size(bounds: Floats) -> Floats:
     return np.where(np.isfinite(bounds), np.abs(bounds), 0.0)
 
 
-def _filled(order: Ints, probe: Ints, start: Ints, end: Ints) -> Stretches:
+def _filled(order: Ints, probe: Ints, start: Ints, end: Ints) -> CandidateRanges:
     kept = start < end
-    return Stretches(order, probe[kept], start[kept], end[kept])
+    return CandidateRanges(order, probe[kept], start[kept], end[kept])
 
 
-def pieces(stretches: Stretches, most: int) -> Iterator[tuple[Ints, Ints]]:
+def pieces(stretches: CandidateRanges, most: int) -> Iterator[tuple[Ints, Ints]]:
     """Yield candidates, (q,) probing rows and (q,) rows of the other side, in pieces of at most `most`."""
     lengths = stretches.end - stretches.start
     ends = np.cumsum(lengths)

@@ -1,8 +1,8 @@
 """Windowed aggregates with a time-out: a window closes some time after its first row, or at its end.
 
-Rule 1: rows are kept as they are until their windows have ended, because an earlier row may still come and shorten what
-counts; partial aggregates could not be taken apart again.
-Rule 2: rows at or below the watermark of the batch before are late; then no window that has closed can open again.
+Rule 1: rows are stored until their windows have ended. An earlier row may still come and close the window sooner, and
+rows cannot be removed from a partial aggregate. Rule 2: rows at or below the watermark of the previous batch are late,
+so that a closed window cannot open again.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from typing import Final
 
 import polars as pl
 
-from drover.flow.operators.aggregate import PANE, START, as_instant, oldest_needed, tag_windows
-from drover.flow.operators.base import Clock, Frames, UnitState
+from drover.flow.operators.aggregate import PANE, START, RunAggregate, as_instant, oldest_needed, tag_windows
+from drover.flow.operators.base import CompileContext, Frames, Runner, UnitState, Watermarks
 from drover.network.expressions import aggregate_to_polars, parse_aggregate
-from drover.network.model import Network
 from drover.network.operators import WINDOW_END, WINDOW_START, WINDOW_TIME, Aggregate
 from drover.network.types import polars_type
 
@@ -22,23 +21,30 @@ ROWS: Final = "rows"
 CLOSE: Final = "drover.close"
 
 
+def run_aggregate(operator: Aggregate, context: CompileContext) -> Runner:
+    """Return the runner of an aggregate: over panes, or over rows if a time-out can close its windows early."""
+    if operator.timeout is not None and operator.timeout < operator.size:
+        return RunTimeout(operator, context)
+    return RunAggregate(operator, context)
+
+
 class RunTimeout:
     """Keeps rows and aggregates them when their window closes."""
 
-    def __init__(self, operator: Aggregate, network: Network, may_be_late: bool) -> None:
+    def __init__(self, operator: Aggregate, context: CompileContext) -> None:
         self.operator = operator
-        self.may_be_late = may_be_late
-        schema = network.streams[operator.input]
+        self.may_be_late = operator.input in context.may_be_late
+        schema = context.network.streams[operator.input]
         self.time = schema.time or ""
         self.timeout = operator.timeout or operator.size
         calls = {named.name: parse_aggregate(named.expression, schema.types) for named in operator.compute}
         self.compute = [aggregate_to_polars(call, self.time).alias(name) for name, call in calls.items()]
         used = {name for call in calls.values() for _, name in call.columns}
         self.kept = [name for name in schema.names if name in {*used, *operator.group_by, self.time}]
-        self.output = {name: polars_type(kind) for name, kind in network.streams[operator.name].types.items()}
+        self.output = {name: polars_type(kind) for name, kind in context.network.streams[operator.name].types.items()}
 
-    def run(self, inputs: Frames, state: UnitState, clock: Clock) -> dict[str, pl.DataFrame]:
-        """Take in the batch's rows and give out the windows that close."""
+    def run(self, inputs: Frames, state: UnitState, clock: Watermarks) -> dict[str, pl.DataFrame]:
+        """Add the batch's rows and emit the windows that close."""
         micros = pl.col(self.time).dt.epoch("us").alias(PANE)
         rows = inputs[self.operator.input].select(micros, *self.kept)
         if self.may_be_late and clock.late is not None:
@@ -49,13 +55,13 @@ class RunTimeout:
             state.evict(ROWS, oldest_needed(self.operator, clock.now))
         return {self.operator.name: result}
 
-    def _give_out(self, state: UnitState, clock: Clock) -> pl.DataFrame:
+    def _give_out(self, state: UnitState, clock: Watermarks) -> pl.DataFrame:
         empty = pl.DataFrame(schema=self.output)
         rows = state.parts.get(ROWS)
         if rows is None or clock.now is None:
             return empty
-        # Every window that has not ended may time out: take all that end after `late`, however far in the future.
-        far = Clock(clock.late, clock.now + self.operator.size)
+        # Any window that has not ended may time out, so take all that end after `late`, however far in the future.
+        far = Watermarks(clock.late, clock.now + self.operator.size)
         tagged = tag_windows(self.operator, rows, far, 1)
         if tagged is None:
             return empty

@@ -1,7 +1,7 @@
-"""User-defined operators: the user's function, called on whole frames.
+"""User-defined operators: a function of the user, called on whole frames.
 
-Rule 1: what the function returns is checked against its declaration; what it raises is reported as its own fault.
-Rule 2: a function with state gets every row in order of event time, whatever order rows arrive in: they wait until the
+Rule 1: the returned frame is checked against the declaration of the function; an exception is reported as its fault.
+Rule 2: a function with state gets rows in order of event time. Rows that arrive in another order wait until the
 watermark has passed them.
 """
 
@@ -13,9 +13,8 @@ import polars as pl
 import pyarrow as pa
 
 from drover.errors import DroverError, shorten
-from drover.flow.operators.base import Clock, Frames, UnitState
+from drover.flow.operators.base import CompileContext, Frames, UnitState, Watermarks
 from drover.network.functions import resolve
-from drover.network.model import Network
 from drover.network.operators import UserDefined
 from drover.network.types import arrow_type, polars_type
 
@@ -27,15 +26,15 @@ MICROS: Final = "drover.time"  # a name with a dot cannot collide with columns
 class RunUserDefined:
     """Calls the function of one operator."""
 
-    def __init__(self, operator: UserDefined, network: Network, may_be_late: bool) -> None:
+    def __init__(self, operator: UserDefined, context: CompileContext) -> None:
         self.operator = operator
-        self.may_be_late = may_be_late
+        self.may_be_late = operator.input in context.may_be_late
         self.function = resolve(operator.function)
-        self.input = network.streams[operator.input]
+        self.input = context.network.streams[operator.input]
         self.output = {column.name: polars_type(column.type) for column in operator.columns}
 
-    def run(self, inputs: Frames, state: UnitState, clock: Clock) -> dict[str, pl.DataFrame]:
-        """Return what the function makes of the rows whose time has come."""
+    def run(self, inputs: Frames, state: UnitState, clock: Watermarks) -> dict[str, pl.DataFrame]:
+        """Return the result of the function for the rows that are ready."""
         rows = inputs[self.operator.input]
         if self.operator.keeps_state:
             return {self.operator.name: self._with_state(rows, state, clock)}
@@ -43,7 +42,7 @@ class RunUserDefined:
             return {self.operator.name: pl.DataFrame(schema=self.output)}
         return {self.operator.name: self._checked(self.function(self._frame(rows)))}
 
-    def _with_state(self, rows: pl.DataFrame, state: UnitState, clock: Clock) -> pl.DataFrame:
+    def _with_state(self, rows: pl.DataFrame, state: UnitState, clock: Watermarks) -> pl.DataFrame:
         time = self.input.time or ""
         rows = rows.select(pl.col(time).dt.epoch("us").alias(MICROS), pl.all())
         if self.may_be_late and clock.late is not None:

@@ -1,11 +1,13 @@
-"""The log of commits: the one place where a batch becomes part of the state, or does not.
+"""The log of commits: a batch is part of the state exactly if its commit is here.
 
-Rule 1: a commit is one file, and what it does not name never happened. Rule 2: committing costs what the batch
-changed, loading a bounded number of files: now and then a file holds all of a version, and loading begins there.
-Rule 3: a link that is missing, damaged or foreign is an error that names the file; no earlier version is taken for it.
+Rule 1: a commit is one file. Files of state that it does not name do not count.
+Rule 2: a commit costs what the batch changed. Loading reads a limited number of files: every so often, a full file has
+a whole version, and loading begins with it.
+Rule 3: a commit that is missing, damaged or foreign is an error that names the file. drover never falls back to an
+earlier version.
 
-What is beyond it: if the newest commit is deleted as a whole, the version before it looks like the last one. The caller
-notices, because Spark then asks for a batch that does not follow.
+This module cannot detect that the newest commit was deleted: the version before it then looks like the last one. The
+caller detects it, because Spark then runs a batch that does not follow.
 """
 
 from __future__ import annotations
@@ -34,35 +36,37 @@ from drover.flow.state.layout import COMMITS, commit_name, full_name, parse
 from drover.flow.state.storage import RESTORE, join, read_whole, sizes, write_whole
 from drover.flow.state.versions import BEFORE_FIRST, Version, advance
 
-LONGEST_CHAIN: Final = 50  # commits that loading may have to read after a full one
-LEAST_CHAIN: Final = 64 * 2**10  # bytes of commits that are read faster than a further full one is written
+LONGEST_CHAIN: Final = 50  # commits that loading may have to read after a full file
+LEAST_CHAIN: Final = 64 * 2**10  # bytes of commits: reading these is faster than writing another full file
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The state after a batch as the log has it, and what committing the next batch needs to know."""
+    """The state after a batch, and what the next commit needs to know of the log."""
 
     version: Version = field(default_factory=Version)
     notes: Notes = field(default_factory=dict)
     link: str = ""  # checksum of the commit of this batch; empty before the first
-    chain: int = 0  # commits since the last full one
+    chain: int = 0  # commits since the last full file
     chain_bytes: int = 0
-    full_bytes: int = 0  # size of the last full one
+    full_bytes: int = 0  # size of the last full file
 
     @property
     def batch(self) -> int:
-        """The last batch that is in the state; -1 before the first."""
+        """The last batch that the state includes; -1 before the first."""
         return self.version.batch
 
 
 def commit(fs: FileSystem, root: str, after: Checkpoint, entry: Commit, *, folding: bool = True) -> Checkpoint:
-    """Make `entry` the batch that follows `after`, and return the checkpoint after it.
+    """Commit `entry` as the batch after `after`, and return the checkpoint after it.
 
-    A batch that the log has already is not written again: with equal content this returns what the log has, so that
-    a replay ends where the first run did; with other content it is an error. After a failure, call it again.
+    If the log already has the batch with equal content, this returns the checkpoint in the log, so that a replay ends
+    where the first run did. Other content for the same batch is an error. After a failure, you may call it again.
     """
     version = advance(after.version, entry.batch, entry.added, entry.bounds, entry.dropped)
-    path, log = join(join(root, COMMITS), commit_name(entry.batch)), _listing(fs, root)
+    path = join(join(root, COMMITS), commit_name(entry.batch))
+    log = _listing(fs, root)
+    # A run that died right after its commit repeats the batch: Spark has not heard of the commit.
     if ("commit", entry.batch) in log:
         return _recommit(path, read_whole(fs, path), after, entry)
     if (last := _last(log)) != after.batch:
@@ -75,10 +79,10 @@ def commit(fs: FileSystem, root: str, after: Checkpoint, entry: Commit, *, foldi
 
 
 def fold(fs: FileSystem, root: str, checkpoint: Checkpoint) -> Checkpoint:
-    """Write all of the version into one file if loading would otherwise read too many; harmless at any time.
+    """Write the whole version into one file if loading would otherwise read too many; you may call this at any time.
 
-    `commit` does it by itself. Whoever minds the time (0.3 s for 20,000 units with 4 segments each, every fiftieth
-    batch or so) commits without folding and folds between two batches.
+    `commit` calls it, unless `folding` is False. It takes 0.3 s for 20,000 units with 4 segments each, about every
+    fiftieth batch; to save this time in a commit, call it between two batches instead.
     """
     due = checkpoint.chain_bytes > max(checkpoint.full_bytes, LEAST_CHAIN) or checkpoint.chain > LONGEST_CHAIN
     if not due:
@@ -89,19 +93,19 @@ def fold(fs: FileSystem, root: str, checkpoint: Checkpoint) -> Checkpoint:
 
 
 def latest(fs: FileSystem, root: str) -> Checkpoint:
-    """Return the last checkpoint; the empty one, of batch -1, if nothing was ever committed."""
+    """Return the last checkpoint; an empty one, of batch -1, before the first commit."""
     return load(fs, root, _last(_listing(fs, root)))
 
 
 def load(fs: FileSystem, root: str, batch: int) -> Checkpoint:
-    """Return the checkpoint after a batch; its state can be read if it is one of the last that a sweep keeps."""
+    """Return the checkpoint after a batch; its state is readable if a sweep keeps the batch."""
     if batch < BEFORE_FIRST:
         raise StateError(root, f"a batch from {BEFORE_FIRST}", str(batch), "Name a batch of the log.")
     return list(_walk(fs, root, batch, batch))[-1]
 
 
 def recent(fs: FileSystem, root: str, keep: int) -> tuple[Version, ...]:
-    """Return the last `keep` versions, oldest first; fewer if the log does not reach back that far."""
+    """Return the last `keep` versions, oldest first; fewer if the log is shorter."""
     log = _listing(fs, root)
     if not log:
         return ()
@@ -112,7 +116,7 @@ def recent(fs: FileSystem, root: str, keep: int) -> tuple[Version, ...]:
 
 
 def verify_full(fs: FileSystem, root: str, batch: int) -> None:
-    """Make sure that the full file of a batch is there and whole."""
+    """Check that the full file of a batch exists and is intact."""
     path = join(join(root, COMMITS), full_name(batch))
     verify(path, read_whole(fs, path))
 
@@ -134,10 +138,12 @@ def _recommit(path: str, data: bytes, after: Checkpoint, entry: Commit) -> Check
 
 
 def _walk(fs: FileSystem, root: str, start: int, stop: int) -> Iterator[Checkpoint]:
-    """Yield the checkpoints up to `stop`, beginning at or before `start` where a whole version is known."""
-    folder, log = join(root, COMMITS), _listing(fs, root)
+    """Yield the checkpoints up to `stop`, from the last full file at or before `start`."""
+    folder = join(root, COMMITS)
+    log = _listing(fs, root)
     base = max((batch for kind, batch in log if kind == "full" and batch <= start), default=BEFORE_FIRST)
-    # The first commit must be there even for the version before it: an empty state is right only if it was the first.
+    # Even for the version before the first batch, the first commit must exist: otherwise the log has lost its
+    # beginning, and an empty state would be wrong.
     needed = range(max(base, BEFORE_FIRST + 1), max(stop, BEFORE_FIRST + 1) + 1) if log else range(stop + 1)
     for batch in needed:
         if ("commit", batch) not in log:
@@ -162,6 +168,7 @@ def _read_full(fs: FileSystem, folder: str, batch: int, log: Mapping[tuple[str, 
         return Checkpoint()
     path = join(folder, full_name(batch))
     earlier = max((other for kind, other in log if kind == "full" and other < batch), default=BEFORE_FIRST)
+    # While all commits since the full file before it are there, this one is only a shortcut.
     spare = all(("commit", other) in log for other in range(max(earlier, 0), batch + 1))
     way_out = "Delete this file: the files before it say the same." if spare else RESTORE
     data = read_whole(fs, path)
@@ -174,7 +181,7 @@ def _follow(after: Checkpoint, version: Version, notes: Notes, link: str, size: 
 
 
 def _listing(fs: FileSystem, root: str) -> dict[tuple[str, int], int]:
-    """Return the complete files of the log with their sizes in bytes, by kind and batch."""
+    """Return the size in bytes of every complete file of the log, by kind and batch."""
     found = ((parse(name), size) for name, size in sizes(fs, join(root, COMMITS)).items())
     return {(name.kind, name.batch): size for name, size in found if name is not None and not name.temporary}
 

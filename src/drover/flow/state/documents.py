@@ -1,10 +1,11 @@
-"""Commits and versions as JSON that can tell that it is whole.
+"""Commits and versions as JSON documents with a checksum.
 
-Rule 1: nothing here opens a file. Rule 2: equal values give equal bytes.
+Rule 1: nothing here opens a file.
+Rule 2: equal values give equal bytes.
 
-A document is `{"checksum":"<BLAKE2b of the body>","body":{...}}`. The body of a commit holds the checksum of the
-commit before it, so that a chain of commits cannot lose, repeat or exchange a link unseen. Commits are small, so the
-checksum may be a strong one.
+A document is `{"checksum":"<BLAKE2b of the body>","body":{...}}`. The body of a commit has the checksum of the commit
+before it. So a commit that is missing, repeated or exchanged is always detected. Commits are small, so a strong
+checksum costs little.
 """
 
 from __future__ import annotations
@@ -30,20 +31,20 @@ Notes = Mapping[str, Any]  # a JSON object
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """What one batch did to the state of all units.
+    """What one batch changed in the state of all units.
 
-    `notes` must follow from the batch, like all else: a replay that notes another time of day is another commit.
+    A replay must give equal `notes`, like everything else. With a time of day in it, it would be another commit.
     """
 
     batch: int
     added: tuple[Segment, ...] = ()
     bounds: Mapping[Key, int] = field(default_factory=dict)
-    dropped: tuple[Key, ...] = ()  # parts that are no more, e.g. of a query that was withdrawn
+    dropped: tuple[Key, ...] = ()  # parts to remove, e.g. of a query that was dropped
     notes: Notes = field(default_factory=dict)
 
     @property
     def content(self) -> tuple[object, ...]:
-        """What the commit says, wherever the attempt that said it put its files and in whatever order."""
+        """The meaning of the commit, without the names and order of files, which differ between attempts."""
         added: dict[Key, list[tuple[object, ...]]] = {}
         for segment in self.added:
             added.setdefault(segment.key, []).append(segment.content)
@@ -51,7 +52,7 @@ class Commit:
 
 
 def canonical(value: object) -> str:
-    """Return a value as JSON; a ValueError says why it is none."""
+    """Return a value as JSON text with sorted keys; ValueError if it has no JSON form."""
     try:
         return json.dumps(value, separators=(",", ":"), sort_keys=True, allow_nan=False)
     except TypeError as error:
@@ -62,22 +63,24 @@ def seal(body: Mapping[str, object]) -> tuple[bytes, str]:
     """Return a document and the checksum of its body."""
     data = canonical(body).encode("ascii")
     checksum = _checksum(data)
+    # Written by hand, so that the bytes of the body are exactly those that the checksum is of.
     return b'{"checksum":"%b","body":%b}\n' % (checksum.encode("ascii"), data), checksum
 
 
 def verify(path: str, data: bytes, way_out: str = RESTORE) -> tuple[bytes, str]:
-    """Return the body of a document, not yet parsed, and its checksum; StateError if a single bit of it is wrong."""
+    """Return the unparsed body of a document and its checksum; StateError if a single bit is wrong."""
     found = SEALED.fullmatch(data)
     if found is None:
         raise StateError(path, "a whole document", f"{len(data)} bytes that are none: it is damaged", way_out)
-    said, checksum = found["checksum"].decode("ascii"), _checksum(found["body"])
+    said = found["checksum"].decode("ascii")
+    checksum = _checksum(found["body"])
     if said != checksum:
         raise StateError(path, f"checksum {said}", f"{checksum}: the file is damaged", way_out)
     return found["body"], checksum
 
 
 def unseal(path: str, data: bytes, batch: int, way_out: str = RESTORE) -> tuple[dict[str, Any], str]:
-    """Return what the document of a batch says, and its checksum."""
+    """Return the body of the document of a batch, and its checksum."""
     text, checksum = verify(path, data, way_out)
     body: dict[str, Any] = json.loads(text)
     if body["format"] != FORMAT:
@@ -90,7 +93,7 @@ def unseal(path: str, data: bytes, batch: int, way_out: str = RESTORE) -> tuple[
 
 
 def commit_body(commit: Commit, previous: str) -> dict[str, object]:
-    """Return a commit as JSON values; `previous` is the checksum of the commit before it, empty for the first."""
+    """Return a commit as JSON values; `previous` is the checksum of the previous commit, empty for the first."""
     files = _number(segment.file for segment in commit.added)
     return {
         "format": FORMAT,
@@ -105,7 +108,7 @@ def commit_body(commit: Commit, previous: str) -> dict[str, object]:
 
 
 def commit_from(body: Mapping[str, Any]) -> Commit:
-    """Return the commit that a body holds."""
+    """Return the commit in a body."""
     files: list[str] = body["files"]
     return Commit(
         body["batch"],
@@ -133,7 +136,7 @@ def full_body(version: Version, notes: Notes, link: str) -> dict[str, object]:
 
 
 def version_from(body: Mapping[str, Any]) -> Version:
-    """Return the version that a body holds."""
+    """Return the version in a body."""
     files: list[str] = body["files"]
     units = {
         unit: MappingProxyType(
@@ -152,7 +155,7 @@ def _checksum(data: bytes) -> str:
 
 
 def _number(files: Iterable[str]) -> dict[str, int]:
-    """Return a number for each file, so that a segment need not repeat its name."""
+    """Return a number for each file, so that segments need not repeat its name."""
     numbers: dict[str, int] = {}
     for file in files:
         numbers.setdefault(file, len(numbers))

@@ -1,7 +1,8 @@
-"""The names of the files of a checkpoint, and what a name says.
+"""The names of the files in a checkpoint.
 
-Rule 1: every file but the lock belongs to one batch, and its name begins with it: 12 digits, so names sort by batch.
-Rule 2: a name that does not parse here was not written here, and nobody deletes it.
+Rule 1: every file except the lock belongs to one batch, and its name begins with the batch as 12 digits. So names sort
+by batch.
+Rule 2: a file whose name does not parse here is not drover's, and drover never deletes it.
 """
 
 from __future__ import annotations
@@ -24,25 +25,25 @@ Kind = Literal["state", "commit", "full"]
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class FileNameParts:
     """What the name of a file says about it."""
 
     kind: Kind
     batch: int
-    temporary: bool  # it was being written; complete only if it lacks this mark
+    temporary: bool  # whether the file may be incomplete: it gets its final name when it is complete
 
 
-def parse(name: str) -> Name | None:
+def parse(name: str) -> FileNameParts | None:
     """Return what a file's name says, or None if the file is not part of a checkpoint.
 
     >>> parse("000000000042.json")
-    Name(kind='commit', batch=42, temporary=False)
+    FileNameParts(kind='commit', batch=42, temporary=False)
     """
     found = NAME.fullmatch(name)
     if found is None:
         return None
     kind: Kind = "commit" if found["kind"] == ".json" else "full" if found["kind"] == ".full.json" else "state"
-    return Name(kind, int(found["batch"]), found["temporary"] is not None)
+    return FileNameParts(kind, int(found["batch"]), found["temporary"] is not None)
 
 
 def commit_name(batch: int) -> str:
@@ -51,15 +52,15 @@ def commit_name(batch: int) -> str:
 
 
 def full_name(batch: int) -> str:
-    """Return the name of the file that holds all of a version."""
+    """Return the name of the file with a whole version."""
     return f"{batch:012}.full.json"
 
 
 def state_name(batch: int, node: int, attempt: str) -> str:
     """Return the name of the file that a node task writes its deltas to.
 
-    `attempt` tells apart everything that may ever run this batch on this node: it names the run of the application
-    as well as the attempt of the task, because numbers of attempts begin again with every run.
+    `attempt` must be different for every attempt of every run that may execute this batch on this node. The number of
+    Spark's task attempt is not enough, because it starts again with every run.
 
     >>> state_name(42, 3, "a7")
     '000000000042-3-a7.arrow'

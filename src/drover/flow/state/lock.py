@@ -1,12 +1,12 @@
 """One run per checkpoint.
 
-Rule 1: the system keeps the lock, not the file: it ends with the process that holds it, however that dies.
-Rule 2: the file only says who; nobody deletes it, since a lock on a deleted file keeps nobody out.
-Rule 3: programs that the holder starts do not get the lock; only a plain `fork` would share it.
+Rule 1: the operating system holds the lock, not the file. It ends with its process, however that dies.
+Rule 2: the file only names the process. Nobody deletes the file: a lock on a deleted file keeps nobody out.
+Rule 3: programs that the process starts do not inherit the lock; only a plain `fork` would share it.
 
-This works on a disk of this machine, and on network disks that pass `flock` on. On object stores and HDFS there is
-no lock: a lease there needs a clock and renewal, and is left out. Two runs are then kept from mixing their state by
-the commits alone, which notice a batch that somebody else committed and a link that does not fit.
+This works on a local disk, and on network disks that support `flock`. Object stores and HDFS have no such lock, and a
+lease would need a clock and renewal. There, only the commits keep two runs from mixing their state: they detect a batch
+that another run has committed, and a link that does not fit.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ NO_LOCK = "This file system has no lock that ends with its run: make sure that n
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who holds the lock, as the next one will be told."""
+    """The process that holds the lock, as the error of a second run names it."""
 
     pid: int
     host: str
-    since: str  # a time as people write it; the caller has the clock
+    since: str  # a time, formatted by the caller, who has the clock
 
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host}, since {self.since}"
@@ -51,7 +51,7 @@ class Lock:
         self.note = note
 
     def release(self) -> None:
-        """Let the next run in; a second call does nothing."""
+        """Release the checkpoint for the next run; a second call does nothing."""
         if self._descriptor is not None:
             os.ftruncate(self._descriptor, 0)
             os.close(self._descriptor)
@@ -67,7 +67,7 @@ class Lock:
 
 
 def hold(fs: FileSystem, root: str, holder: Holder) -> Lock:
-    """Take the lock of a checkpoint, or raise LockedError with who has it."""
+    """Take the lock of a checkpoint; LockedError names the process that has it."""
     path = local_path(fs, join(root, LOCK))
     if path is None:
         return Lock(None, NO_LOCK)
@@ -80,6 +80,7 @@ def hold(fs: FileSystem, root: str, holder: Holder) -> Lock:
         ) from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Not before the lock is held: this would erase the name of another holder.
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(asdict(holder)).encode("ascii"), 0)
     except BlockingIOError as error:
@@ -95,9 +96,9 @@ def hold(fs: FileSystem, root: str, holder: Holder) -> Lock:
 
 
 def holder(fs: FileSystem, root: str) -> Holder | None:
-    """Return who works on a checkpoint, or None if nobody does or if it cannot be told; nobody is kept out by asking.
+    """Return the process that uses a checkpoint, or None if there is none or the file system has no locks.
 
-    The lock is tried only if the file names a process that is alive: a run that begins just then would be refused.
+    This tries the lock only if the file names a live process: while it is tried, a new run would be refused.
     """
     path = local_path(fs, join(root, LOCK))
     try:
@@ -120,16 +121,16 @@ def holder(fs: FileSystem, root: str) -> Holder | None:
 
 def _lives(pid: int) -> bool:
     try:
-        os.kill(pid, 0)  # sends nothing
+        os.kill(pid, 0)  # signal 0 only checks that the process exists
     except (ProcessLookupError, OverflowError):
         return False
-    except PermissionError:  # somebody else's
+    except PermissionError:  # a process of another user
         return True
     return True
 
 
 def _holder(descriptor: int) -> Holder | None:
-    """Return who the file says holds the lock; None if it says nobody, or not yet who."""
+    """Return the process that the file names; None if it names none, or none yet."""
     try:
         said = json.loads(os.pread(descriptor, 4096, 0))
         return Holder(int(said["pid"]), str(said["host"]), str(said["since"]))
@@ -138,7 +139,7 @@ def _holder(descriptor: int) -> Holder | None:
 
 
 def _read(descriptor: int) -> str:
-    """Return who the file says holds the lock, as well as it can be told."""
+    """Return the holder of the lock as words for an error."""
     who = _holder(descriptor)
-    # Between taking the lock and saying who, the file is empty.
+    # A new holder takes the lock first and writes its name afterwards: in between, the file is empty.
     return "that another run does, which has just begun" if who is None else f"that {who} does"

@@ -1,10 +1,10 @@
-"""Which files of a checkpoint nobody needs any more.
+"""Deleting the files of a checkpoint that no recent version needs.
 
-Rule 1: what a kept version needs stays, and so does every file of a batch after the last committed one: it may be
-running. Rule 2: a sweep that dies anywhere leaves a checkpoint that loads the same; the next sweep goes on.
-Rule 3: only files whose names `layout.py` recognises are ever deleted.
+Rule 1: files that a kept version needs stay. So do all files of batches after the last commit, which may be running.
+Rule 2: if a sweep dies at any point, the checkpoint loads as before, and the next sweep continues.
+Rule 3: a sweep deletes only files whose names `layout.py` recognises.
 
-Everything else goes, whoever left it: attempts that lost, crashed runs, files whose segments are all dead.
+Everything else goes: files of failed task attempts and crashed runs, and files whose segments have all expired.
 """
 
 from __future__ import annotations
@@ -19,37 +19,37 @@ from drover.errors import StateError
 from drover.flow.state.commits import recent, verify_full
 from drover.flow.state.layout import COMMITS, STATE, commit_name, parse
 from drover.flow.state.storage import delete, join, sizes
-from drover.flow.state.versions import UnitState, Version
+from drover.flow.state.versions import SavedUnit, Version
 
-KEEP: Final = 10  # versions: two for the next batch and a replay of the last, the others for people who look back
+KEEP: Final = 10  # versions: two for the next batch and a replay of the last, the others for people who investigate
 LEAST_KEEP: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Victims:
+class ExpiredFiles:
     """Names of files to delete, in the order in which to delete them."""
 
     commits: tuple[str, ...]
     state: tuple[str, ...]
-    base: int | None  # the batch whose full file loading the oldest kept version begins with
+    base: int | None  # the batch of the full file that the oldest kept version is loaded from
 
 
-def sweep(fs: FileSystem, root: str, versions: Sequence[Version] | None = None, *, keep: int = KEEP) -> Victims:
-    """Delete what the last `keep` versions do not need, and return what was deleted.
+def sweep(fs: FileSystem, root: str, versions: Sequence[Version] | None = None, *, keep: int = KEEP) -> ExpiredFiles:
+    """Delete what the last `keep` versions do not need; return the deleted files.
 
-    Call it on the driver between batches, not after each. `versions` are the ones to keep, the last committed among
-    them, if the caller still has them (oldest first); otherwise they are read from the log.
+    Call this on the driver between batches, every few batches. `versions` are the versions to keep, oldest first, with
+    the last committed one; without them, they are read from the log.
     """
     if keep < LEAST_KEEP:
         raise ValueError(f"keep is {keep}, but a replay of the last batch needs the version before it: give 2 or more")
     kept = recent(fs, root, keep) if versions is None else versions[-keep:]
     if not kept:
-        return Victims((), (), None)
+        return ExpiredFiles((), (), None)
     commit_files = sizes(fs, join(root, COMMITS))
     _refuse_strangers(kept, commit_files)
-    found = victims(commit_files, sizes(fs, join(root, STATE)), kept)
+    found = expired_files(commit_files, sizes(fs, join(root, STATE)), kept)
     if found.base is not None:
-        verify_full(fs, root, found.base)  # before anything older than it goes
+        verify_full(fs, root, found.base)  # before anything older is deleted
     for name in found.commits:
         delete(fs, join(join(root, COMMITS), name))
     for name in found.state:
@@ -57,9 +57,10 @@ def sweep(fs: FileSystem, root: str, versions: Sequence[Version] | None = None, 
     return found
 
 
-def victims(commit_files: Iterable[str], state_files: Iterable[str], kept: Sequence[Version]) -> Victims:
+def expired_files(commit_files: Iterable[str], state_files: Iterable[str], kept: Sequence[Version]) -> ExpiredFiles:
     """Return the files that no version in `kept` (oldest first, at least one) needs."""
-    oldest, last = kept[0].batch, kept[-1].batch
+    oldest = kept[0].batch
+    last = kept[-1].batch
     commits = {name: found for name in commit_files if (found := parse(name)) is not None and found.kind != "state"}
     fulls = [found.batch for found in commits.values() if found.kind == "full" and not found.temporary]
     base = max((batch for batch in fulls if batch <= oldest), default=None)
@@ -74,24 +75,24 @@ def victims(commit_files: Iterable[str], state_files: Iterable[str], kept: Seque
         for name in state_files
         if (found := parse(name)) is not None and found.kind == "state" and found.batch <= last and name not in needed
     ]
-    # Oldest first: what a dying sweep leaves of the log is then still one piece.
-    return Victims(tuple(sorted(dead)), tuple(sorted(orphans)), base)
+    # Oldest first, so that a sweep that dies leaves a log without gaps.
+    return ExpiredFiles(tuple(sorted(dead)), tuple(sorted(orphans)), base)
 
 
 def files_of(versions: Iterable[Version]) -> set[str]:
-    """Return the names of all state files that some of the versions need."""
+    """Return the names of all state files that the versions need."""
     files: set[str] = set()
-    seen: dict[str, UnitState] = {}
+    seen: dict[str, SavedUnit] = {}
     for version in versions:
         for unit, parts in version.units.items():
-            if seen.get(unit) is not parts:  # versions share what did not change
+            if seen.get(unit) is not parts:  # versions share unchanged parts
                 seen[unit] = parts
                 files.update(segment.file for state in parts.values() for segment in state.segments)
     return files
 
 
 def _refuse_strangers(kept: Sequence[Version], commit_files: Collection[str]) -> None:
-    """Refuse versions that this checkpoint does not have: their files would all look like orphans."""
+    """Refuse versions of another checkpoint: all files of this one would look unneeded."""
     last = commit_name(kept[-1].batch)
     if last not in commit_files:
         raise StateError(last, "a commit of the last version to keep", "none", "Sweep the checkpoint it belongs to.")

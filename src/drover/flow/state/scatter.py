@@ -1,9 +1,11 @@
-"""Which parts to write anew so that a version needs fewer files.
+"""Which parts of state to rewrite so that a version needs fewer files.
 
-Rule 1: a pure function; it only names parts, and whoever hosts them writes them in the next batch, with `replace`.
+Rule 1: this is a pure function. It only names parts; the nodes that have them rewrite them in the next batch, with
+`replace`.
 
-`should_compact` sees one part and bounds its segments. But a file lives as long as any segment in it, so units that
-change rarely pin one file each time: 20,000 of them, 16 segments each, would keep the files of thousands of batches.
+`should_compact` looks at one part and limits its segments. But a file lives as long as any segment in it. So units that
+change rarely keep one file alive for each change: 20,000 of them with 16 segments each would keep the files of
+thousands of batches.
 """
 
 from __future__ import annotations
@@ -13,15 +15,15 @@ from typing import Final
 from drover.flow.state.segments import Key
 from drover.flow.state.versions import Version
 
-MOST_FILES: Final = 2_000  # a directory of so many is listed in 6 ms, an object store of 1000 per request in two
-MOST_BYTES: Final = 64 * 2**20  # to write anew at a time
+MOST_FILES: Final = 2_000  # listing so many takes 6 ms on a disk, and two requests of 1,000 on an object store
+MOST_BYTES: Final = 64 * 2**20  # to rewrite at a time
 
 
 def scattered(version: Version, most_files: int = MOST_FILES, most_bytes: int = MOST_BYTES) -> frozenset[Key]:
-    """Return the parts to write anew so that the version needs at most `most_files` files; none if it does already.
+    """Return the parts to rewrite so that the version needs at most `most_files` files; none if it needs no more.
 
-    The files that are cheapest to free come first. Beyond `most_bytes` the rest is left for the next time, but one
-    file is always freed, however much its parts hold. Looks at every segment: call it as often as a sweep.
+    The files that are cheapest to free come first. Whatever exceeds `most_bytes` waits for the next time, but one file
+    is always freed, however large its parts are. This looks at every segment: call it as often as a sweep.
     """
     sizes: dict[Key, int] = {}  # bytes of each part
     members: dict[str, set[Key]] = {}  # parts with a segment in each file
@@ -37,5 +39,6 @@ def scattered(version: Version, most_files: int = MOST_FILES, most_bytes: int = 
         if excess <= 0 or (chosen and spent + cost > most_bytes):
             break
         chosen |= further
-        spent, excess = spent + cost, excess - 1
+        spent += cost
+        excess -= 1
     return frozenset(chosen)

@@ -1,8 +1,9 @@
 """Whole files on any file system: written completely or not at all, read in ranges.
 
-Rule 1: nothing here knows what is in a file. Rule 2: what cannot be read or written is a StateError, never a guess.
-Rule 3: a file under its final name is complete. Object stores give that by themselves: an object appears when it is
-closed. Elsewhere (local disk, HDFS, unknown) a file is written under a temporary name, made durable and then renamed.
+Rule 1: nothing here knows what is in a file.
+Rule 2: a file that cannot be read or written is a StateError.
+Rule 3: a file under its final name is complete. On object stores, an object appears when it is closed. Elsewhere (local
+disk, HDFS, unknown), a file is written under a temporary name, made durable and then renamed.
 """
 
 from __future__ import annotations
@@ -18,20 +19,21 @@ import pyarrow as pa
 from pyarrow.fs import FileSelector, FileSystem, FileType, LocalFileSystem, SubTreeFileSystem
 
 from drover.errors import StateError, shorten
+from drover.files import sync
 from drover.flow.state.layout import TEMPORARY
 
 OBJECT_STORES: Final = frozenset({"s3", "s3a", "gcs", "gs", "abfs", "abfss", "adl", "az"})
-SCHEME: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/")  # two characters or more: C:/ is no scheme
-ALIASES: Final = {"s3a": "s3", "s3n": "s3"}  # as Spark calls what Arrow calls s3
+SCHEME: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/")  # at least two characters: C:/ is no scheme
+ALIASES: Final = {"s3a": "s3", "s3n": "s3"}  # Spark's names for what Arrow calls s3
 RESTORE: Final = "Restore it from a copy of the checkpoint, or start with an empty checkpoint directory."
 
-# A gap between two wanted ranges that is cheaper to read than to skip, and how much is read at a time. Both in bytes.
+# In bytes: a gap between two ranges that is cheaper to read than to skip, and the most to read at a time.
 GAP: Final = 64 * 2**10
 MOST_AT_ONCE: Final = 16 * 2**20
 
 
 def open_root(uri: str | os.PathLike[str]) -> tuple[FileSystem, str]:
-    """Return the file system and the path on it that a URI or a local path means; nothing is created."""
+    """Return the file system and path of a URI or a local path; this creates nothing."""
     text = os.fspath(uri)
     found = SCHEME.match(text)
     if found is None:
@@ -57,28 +59,28 @@ def join(folder: str, name: str) -> str:
 
 
 def local_path(fs: FileSystem, path: str) -> Path | None:
-    """Return where a path lies on a disk of this machine, or None if the file system is not such a disk."""
+    """Return a path on a local file system, or None if the file system is not local."""
     if isinstance(fs, SubTreeFileSystem):
         return local_path(fs.base_fs, join(fs.base_path, path.lstrip("/")))
     return Path(path) if isinstance(fs, LocalFileSystem) else None
 
 
 def is_object_store(fs: FileSystem) -> bool:
-    """Say whether a file on `fs` appears only when it is closed."""
+    """Return whether a file on `fs` appears only when it is closed."""
     if isinstance(fs, SubTreeFileSystem):
         return is_object_store(fs.base_fs)
     return re.split(r"::|\+", fs.type_name)[-1] in OBJECT_STORES  # also as py::fsspec+s3
 
 
 def sizes(fs: FileSystem, folder: str) -> Mapping[str, int]:
-    """Return the files directly in `folder` with their sizes in bytes, sorted by name; none if it does not exist."""
+    """Return the size in bytes of each file directly in `folder`, sorted by name; empty if there is no such folder."""
     with _reading(folder):
         found = fs.get_file_info(FileSelector(folder, allow_not_found=True))
     return dict(sorted((info.base_name, info.size or 0) for info in found if info.type == FileType.File))
 
 
 def exists(fs: FileSystem, path: str) -> bool:
-    """Say whether there is a file under that path."""
+    """Return whether there is a file at that path."""
     with _reading(path):
         return bool(fs.get_file_info(path).type == FileType.File)
 
@@ -93,10 +95,10 @@ def read_whole(fs: FileSystem, path: str) -> bytes:
 def read_ranges(
     fs: FileSystem, path: str, ranges: Sequence[tuple[int, int]], *, mapped: bool = False
 ) -> list[pa.Buffer]:
-    """Return the bytes at each (offset, length) of a file, in that order; less than `length` where the file ends.
+    """Return the bytes at each (offset, length) of a file, in that order; fewer where the file ends.
 
-    Ranges that lie close together are read at once and cut without copying. If `mapped`, a file on a local disk is used
-    where it lies: for bytes that are looked at once, and not while somebody writes the file.
+    Ranges close to each other are read together and sliced without copying. With `mapped`, a local file is mapped into
+    memory: use this for bytes that are read once, and only if nobody writes the file meanwhile.
     """
     found: list[pa.Buffer] = [None] * len(ranges)
     local = local_path(fs, path) if mapped else None
@@ -115,9 +117,9 @@ def read_ranges(
 
 
 def write_whole(fs: FileSystem, path: str, chunks: Iterable[bytes | pa.Buffer], *, durable: bool = True) -> None:
-    """Write a file that is there completely when this returns; a file of that name is replaced.
+    """Write a file so that readers find it complete or not at all; it replaces a file of that name.
 
-    It survives a power cut unless `durable` is False, which saves waiting for the disk.
+    It survives a power cut, unless `durable` is False, which avoids waiting for the disk.
     """
     folder, _, name = path.rpartition("/")
     direct = is_object_store(fs)
@@ -127,13 +129,15 @@ def write_whole(fs: FileSystem, path: str, chunks: Iterable[bytes | pa.Buffer], 
             for chunk in chunks:
                 file.write(chunk)
         if not direct:
+            # First the bytes, then the name, then the folder: after a power cut at any point, the name means a
+            # complete file or none.
             if durable:
                 _make_durable(local_path(fs, target))
             fs.move(target, path)
             if durable:
                 _make_durable(local_path(fs, folder))
     except BaseException as error:
-        # Leaving `with` closes the file, and an object store takes whatever is closed for a complete object.
+        # Leaving `with` closes the file, and to an object store a closed object is complete.
         with suppress(OSError):
             fs.delete_file(target)
         if not isinstance(error, OSError):
@@ -143,7 +147,7 @@ def write_whole(fs: FileSystem, path: str, chunks: Iterable[bytes | pa.Buffer], 
 
 
 def delete(fs: FileSystem, path: str) -> None:
-    """Delete a file; one that is gone already was deleted by a sweep that did not come to its end."""
+    """Delete a file. A missing file is no error: an earlier sweep may have died after deleting it."""
     try:
         fs.delete_file(path)
     except FileNotFoundError:
@@ -157,29 +161,24 @@ def delete(fs: FileSystem, path: str) -> None:
 def _open_output(fs: FileSystem, path: str) -> pa.NativeFile:
     try:
         return fs.open_output_stream(path, compression=None)
-    except FileNotFoundError:  # the first file of its folder
+    except FileNotFoundError:  # the folder does not exist yet
         folder = path.rpartition("/")[0]
         local = local_path(fs, folder)
         absent = [] if local is None else [step for step in (local, *local.parents) if not step.exists()]
         fs.create_dir(folder, recursive=True)
-        for step in absent:
+        for step in absent:  # a new folder is durable once its parent is
             _make_durable(step.parent)
         return fs.open_output_stream(path, compression=None)
 
 
 def _make_durable(path: Path | None) -> None:
-    """Wait until a file or a directory of this machine would survive a power cut."""
-    if path is None:
-        return
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Wait until a file or a directory of this machine would survive a power cut; None is on another machine."""
+    if path is not None:
+        sync(path)
 
 
 def _neighbours(ranges: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
-    """Yield the indices of the ranges in groups that are read at once, each in order of offset."""
+    """Yield the indices of the ranges in groups to read together, each in order of offset."""
     group: list[int] = []
     start = stop = 0
     for index in sorted(range(len(ranges)), key=lambda member: ranges[member]):

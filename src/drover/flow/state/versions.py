@@ -1,8 +1,8 @@
-"""Versions of the state of all units, and what a batch makes of one.
+"""Versions of the state of all units, and how a batch leads from one to the next.
 
-Rule 1: pure functions on frozen data; nothing here reads or writes a file.
-Rule 2: the live rows of a part are its segments one after the other, without the rows whose time is below its bound.
-Rule 3: two versions share what is equal in both, so that a batch costs what it changes and not what there is.
+Rule 1: these are pure functions on frozen data; nothing here reads or writes a file.
+Rule 2: the live rows of a part are the rows of its segments, in order, without rows whose time is below the bound.
+Rule 3: versions share everything that is equal in both. So a batch costs what it changes, not the size of the state.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from drover.flow.state.segments import Key, Segment
 
 BEFORE_FIRST: Final = -1  # the version that batch 0 starts from
 
-# One more segment is taken to cost what this many bytes cost: another request when it is read from an object store
-# (on a warm disk it is only 0.01 ms), and an entry in every full commit. A choice, not a measurement.
+# One more segment counts as much as this many bytes: another request when it is read from an object store (on a warm
+# disk only 0.01 ms), and an entry in every full commit. This is a choice, not a measurement.
 SEGMENT_COST: Final = 256 * 2**10
-FEW_SEGMENTS: Final = 16  # so many are never worth merging
+FEW_SEGMENTS: Final = 16  # up to so many are never worth merging
 HEADER: Final = 1024  # bytes of an Arrow stream that are not rows
 
 
@@ -29,46 +29,46 @@ class PartState:
     """One part of the state of a unit."""
 
     segments: tuple[Segment, ...] = ()
-    bound: int | None = None  # rows with a time below it are dead; in the unit of the part's time column
+    bound: int | None = None  # rows with a time below it have expired; in the unit of the part's time column
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the state of a unit takes up in files."""
+    """The size of a unit's state in files."""
 
     bytes: int = 0
-    rows: int = 0  # dead ones in partly live segments included
+    rows: int = 0  # including expired rows of segments with live ones
     segments: int = 0
 
 
-UnitState = Mapping[str, PartState]  # by name of the part
+SavedUnit = Mapping[str, PartState]  # the saved state of a unit, by name of the part
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
     """The state of all units after a batch.
 
-    A worker that keeps the live rows of a unit in memory may use them in place of the files exactly if it keeps
-    them for an equal `UnitState`: segments name their file, so that no two attempts ever compare equal.
+    A worker may use cached rows of a unit instead of its files if the cache is for an equal `SavedUnit`. Segments name
+    their files, so the states of two attempts never compare equal.
     """
 
     batch: int = BEFORE_FIRST
-    units: Mapping[str, UnitState] = field(default_factory=lambda: MappingProxyType({}))
+    units: Mapping[str, SavedUnit] = field(default_factory=lambda: MappingProxyType({}))
 
     def __reduce__(self) -> tuple[type[Version], tuple[int, dict[str, dict[str, PartState]]]]:
         return (Version, (self.batch, {unit: dict(parts) for unit, parts in self.units.items()}))
 
     def part(self, unit: str, part: str) -> PartState:
-        """Return a part of the state of a unit; an empty one if nothing was ever written to it."""
+        """Return a part of the state of a unit; an empty one if it was never written."""
         return self.units.get(unit, {}).get(part, PartState())
 
     def usage(self, unit: str) -> Usage:
-        """Return what the state of a unit takes up."""
+        """Return the size of a unit's state."""
         found = [segment for state in self.units.get(unit, {}).values() for segment in state.segments]
         return Usage(sum(one.length for one in found), sum(one.rows for one in found), len(found))
 
     def segments(self) -> Iterator[Segment]:
-        """Yield every segment, dead ones not included."""
+        """Yield every live segment."""
         for parts in self.units.values():
             for state in parts.values():
                 yield from state.segments
@@ -83,14 +83,15 @@ def advance(
 ) -> Version:
     """Return the version after `batch`.
 
-    First `dropped` parts are forgotten, bounds and all; then `segments` are added in the order given; then `bounds`
-    are raised. Bounds may lag behind the watermark: a part that is not named keeps its rows and its bound.
+    First, `dropped` parts go, with their bounds. Then `segments` are appended in their order. Then `bounds` rise.
+    Bounds may lag behind the watermark: a part that `bounds` does not name keeps its rows and its bound.
     """
     if batch != version.batch + 1:
         expected = f"batch {version.batch + 1} after version {version.batch}"
         raise StateError("state", expected, f"batch {batch}", "Load the version before the batch that is to run.")
     changed: dict[str, dict[str, PartState]] = {}
 
+    # Only units that change are copied, for rule 3.
     def of(unit: str) -> dict[str, PartState]:
         if unit not in changed:
             changed[unit] = dict(version.units.get(unit, {}))
@@ -99,10 +100,12 @@ def advance(
     for unit, part in dropped:
         of(unit).pop(part, None)
     for key, added in _by_part(segments).items():
-        parts, part = of(key[0]), key[1]
+        parts = of(key[0])
+        part = key[1]
         parts[part] = _add(parts.get(part, PartState()), added)
     for key, bound in bounds.items():
-        parts, part = of(key[0]), key[1]
+        parts = of(key[0])
+        part = key[1]
         parts[part] = _evict(key, parts.get(part, PartState()), bound)
     units = dict(version.units)
     for unit, found in changed.items():
@@ -113,15 +116,15 @@ def advance(
 
 
 def should_compact(state: PartState, delta_bytes: int, live_bytes: int) -> bool:
-    """Say whether to write all live rows in place of the delta, with `replace`.
+    """Return whether to write all live rows, with `replace`, instead of the delta.
 
-    `delta_bytes` is what the delta would add, `live_bytes` what the live rows take, this batch included.
+    `delta_bytes` is the size of the delta, and `live_bytes` the size of all live rows after this batch.
 
-    Either of two reasons is enough. (1) More bytes would be dead than live: every row dies once, so such rewriting
-    costs at most one more byte per byte ever appended. (2) There are more than a few segments since the last rewriting,
-    and they cost as much as the live rows: a rewriting is then paid for by what was appended, each segment counted
-    as at least SEGMENT_COST. A limit on the number of segments alone would write a window of an hour, which expires
-    segment by segment and needs no help, hundreds of times.
+    One of two reasons is enough. (1) More bytes would be expired than live. Every row expires once, so this costs at
+    most one more byte per byte ever appended. (2) There are more than FEW_SEGMENTS since the last rewrite, and together
+    they cost at least as much as the live rows, each counted as at least SEGMENT_COST. Then the rewrite costs no more
+    than the appends did. A limit on the number of segments alone would rewrite a window of an hour hundreds of times,
+    though it expires segment by segment without help.
     """
     written = sum(segment.length for segment in state.segments) + delta_bytes
     if state.segments and written > 2 * (live_bytes + HEADER):
@@ -139,7 +142,7 @@ def _by_part(segments: Iterable[Segment]) -> dict[Key, list[Segment]]:
 
 
 def _add(state: PartState, added: list[Segment]) -> PartState:
-    """Append segments; one that replaces makes those before it dead, and one that is dead at once is left out."""
+    """Append segments: one with `replace` removes those before it, and one without live rows is left out."""
     kept = list(state.segments)
     for segment in added:
         if segment.replace:
@@ -160,7 +163,7 @@ def _evict(key: Key, state: PartState, bound: int) -> PartState:
 
 
 def _alive(segments: Iterable[Segment], bound: int | None) -> tuple[Segment, ...]:
-    """Return the segments that have a live row."""
+    """Return the segments with a live row."""
     return tuple(
         segment
         for segment in segments

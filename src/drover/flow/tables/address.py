@@ -1,6 +1,6 @@
-"""Addresses: in which database, and under which name there, a table of the network lives.
+"""Addresses of tables: the database that has a table of the network, and the table's name there.
 
-Rule 1: an address may hold a password, so it is never saved, and whoever shows one shows `shown`.
+Rule 1: an address may contain a password. It is never saved, and messages use `shown`.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from drover.network.schema import known
 SQLITE: Final = "sqlite"
 POSTGRESQL: Final = "postgresql"
 SCHEMES: Final[Mapping[str, str]] = {SQLITE: SQLITE, POSTGRESQL: POSTGRESQL, "postgres": POSTGRESQL}
-EMBEDDED: Final = "tables.db"  # in the checkpoint: where tables without an address live
+EMBEDDED: Final = "tables.db"  # in the checkpoint, for tables without an address
 SECRETS: Final = re.compile(r"(?<=:)(?<!:/)[^/:?]*(?=@)|(?<=password=)[^&]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A table in a database: `sqlite:///path/to/file.db` or `postgresql://user@host/database`, as libpq takes it.
+    """A table in a database: `sqlite:///path/to/file.db` or `postgresql://user@host/database`, a URI of libpq.
 
-    `name` is the table's name there, if it is not the one in the network; `schema` its schema in PostgreSQL, if it is
-    not found by the search path.
+    `name` is the table's name in the database, if it differs from the one in the network. `schema` is its schema in
+    PostgreSQL, if the search path does not find it.
     """
 
     uri: str = field(repr=False)
@@ -35,7 +35,7 @@ class Address:
     schema: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a URI of another kind of database, and a file that every process would look for elsewhere."""
+        """Refuse other kinds of databases, and relative paths, which every process would resolve differently."""
         scheme = self.uri.partition(":")[0]
         if scheme not in SCHEMES:
             raise DroverError(
@@ -66,7 +66,7 @@ class Address:
         return shorten(SECRETS.sub("***", self.uri))
 
     def hide(self, text: str) -> str:
-        """Return a message of the database without passwords, in case it repeats the URI."""
+        """Return a message of the database without passwords; it may repeat the URI."""
         for secret in (self.uri, *SECRETS.findall(self.uri)):
             if secret:
                 text = text.replace(secret, "***")
@@ -78,7 +78,7 @@ NAMED: Final = re.compile(r"(?P<uri>.*)#(?:(?P<schema>[^@/#.]*)\.)?(?P<name>[^@/
 
 
 def parse_address(text: str) -> Address:
-    """Return the address that a URI means; behind a # may stand the table's name there, `name` or `schema.name`."""
+    """Return the address of a URI, which may end in `#name` or `#schema.name`, the table's name in the database."""
     named = NAMED.fullmatch(text)
     if named is None:
         return Address(text)
@@ -87,7 +87,7 @@ def parse_address(text: str) -> Address:
 
 
 def touched(network: Network) -> dict[str, bool]:
-    """Return the tables that operators use, and whether one writes it."""
+    """Return the tables that operators use, and whether any operator writes it."""
     found: dict[str, bool] = {}
     for operator in network.operators:
         if operator.table is not None:
@@ -96,13 +96,13 @@ def touched(network: Network) -> dict[str, bool]:
 
 
 def addresses(network: Network, given: Mapping[str, AnyAddress], folder: str | None) -> dict[str, Address]:
-    """Return where each table lives that operators use; one without an address lives in a file in `folder`.
+    """Return the address of each table that operators use; the default is a SQLite file in `folder`.
 
-    `folder` is None if the checkpoint is on no local disk.
+    `folder` is None if the checkpoint is not on a local disk.
     """
-    if strangers := sorted(set(given) - {table.name for table in network.tables}):
+    if unknown := sorted(set(given) - {table.name for table in network.tables}):
         raise DroverError(
-            f"there is an address for table {strangers[0]!r}, but the tables of {network.name!r} are "
+            f"there is an address for table {unknown[0]!r}, but the tables of {network.name!r} are "
             f"{known(table.name for table in network.tables)}. Name one of these, or declare it."
         )
     found = {}
@@ -110,7 +110,7 @@ def addresses(network: Network, given: Mapping[str, AnyAddress], folder: str | N
         one = given.get(table)
         if one is None and folder is None:
             raise DroverError(
-                f"table {table!r} has no address, and the checkpoint is not on a local disk, where it could live. "
+                f"table {table!r} has no address, and the checkpoint is not on a local disk that could hold it. "
                 f"Pass tables={{{table!r}: 'postgresql://...'}}."
             )
         if one is None:

@@ -1,8 +1,8 @@
 """Connections that a process keeps from batch to batch.
 
-Rule 1: who leases a connection has it alone, and one that has met an error is never leased again.
-Rule 2: only connections that are expensive are kept. To PostgreSQL one takes 40 ms, most of it to learn the server's
-types, and a batch needs one per table operator; to SQLite it takes a fraction of a millisecond.
+Rule 1: a leased connection has one user at a time, and is not leased again after an error.
+Rule 2: only expensive connections are kept. Connecting to PostgreSQL takes 40 ms, mostly to read the server's types,
+and a batch needs a connection per table operator. Connecting to SQLite takes a fraction of a millisecond.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from drover.flow.tables.dialect import Dialect
 if TYPE_CHECKING:
     from adbc_driver_manager.dbapi import Connection
 
-# By process, because a child must not use its parent's, and URI.
+# By process and URI; the process, because a forked child must not use its parent's connections.
 IDLE: Final[dict[tuple[int, str], Connection]] = {}
 
 
 @contextmanager
 def lease(dialect: Dialect, address: Address) -> Iterator[Connection]:
-    """Yield a connection: one that is kept and still answers, or else a new one."""
+    """Yield a kept connection that still works, or a new one."""
     place = (os.getpid(), address.uri)
     connection = IDLE.pop(place, None)
     if connection is not None and not _answers(connection):
@@ -42,7 +42,7 @@ def lease(dialect: Dialect, address: Address) -> Iterator[Connection]:
 
 
 def _answers(connection: Connection) -> bool:
-    """Return whether the connection still works; close it if not, as after a restart of the server."""
+    """Return whether a connection still works; close it if not, for example after a restart of the server."""
     import adbc_driver_manager  # noqa: PLC0415 - only networks with tables need it
 
     try:
@@ -57,6 +57,6 @@ def _answers(connection: Connection) -> bool:
 
 @atexit.register
 def close_idle() -> None:
-    """Close what this process keeps."""
+    """Close the connections that this process keeps."""
     for place in [place for place in IDLE if place[0] == os.getpid()]:
         IDLE.pop(place).close()

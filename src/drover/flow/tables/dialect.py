@@ -1,8 +1,8 @@
-"""What a kind of database must know: how it keeps each column type, and how its values are compared.
+"""The interface of a kind of database: how it stores each column type, and how it compares values.
 
-Rule 1: rows go in and come out as Arrow; no Python object is made per row or cell.
-Rule 2: every name in a statement is quoted here. Columns of temporary tables have names of drover's own.
-Rule 3: comparisons mean what they mean in Spark: NULL is smallest, NaN largest and equal to itself, text and binary
+Rule 1: rows are written and read as Arrow; no Python object is made per row or cell.
+Rule 2: every name in a statement is quoted here. The columns of temporary tables are named by drover.
+Rule 3: comparisons mean the same as in Spark: NULL is smallest, NaN largest and equal to itself, text and binary
 compare by their bytes.
 """
 
@@ -21,12 +21,12 @@ from drover.network.types import DataType
 if TYPE_CHECKING:
     from adbc_driver_manager.dbapi import Connection, Cursor
 
-STAGE: Final = "drover stage"  # the temporary table that rows come through
+STAGE: Final = "drover stage"  # the temporary table that rows are loaded into first
 MOST_ROWS: Final = 65_536  # of one fetch
 
 
 def quote(name: str) -> str:
-    """Return a name as SQL writes it, whatever characters it has."""
+    """Return a name quoted for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -36,20 +36,20 @@ def literal(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Staged:
-    """Rows on their way into the database, and the SQL that makes a value of each of their columns (of stage `s`)."""
+class StagedRows:
+    """Rows for the temporary table `s`, and for each column the SQL expression of its value."""
 
     rows: pa.Table
     values: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Existing:
-    """A table that is in the database already."""
+class ExistingTable:
+    """A table that the database has already."""
 
     columns: Mapping[str, str]  # declared types, as the database writes them
     keys: frozenset[frozenset[str]]  # sets of columns that identify a row
-    no_nulls: frozenset[str]  # columns that cannot hold NULL, or give it a meaning of their own
+    no_nulls: frozenset[str]  # columns that cannot store NULL
 
 
 class Dialect(Protocol):
@@ -57,17 +57,17 @@ class Dialect(Protocol):
 
     begin: str  # starts a transaction
     lock: str  # keeps other writers out of {table} in a transaction; may be empty
-    same: str  # the operator that compares two values and finds NULL equal to NULL
-    measure: str  # tells the planner of the size of the temporary table; may be empty
+    same: str  # the comparison operator for which NULL equals NULL
+    measure: str  # updates the statistics of the temporary table; may be empty
     longest_name: int  # in bytes
     keeps_connections: bool  # whether connecting takes long
 
     def connect(self, address: Address) -> Connection:
-        """Open a connection in which each statement commits by itself."""
+        """Open a connection with autocommit."""
         ...
 
     def keep(self, cursor: Cursor) -> None:
-        """Make the database ready for several writers; once, before the first write."""
+        """Prepare the database for several writers; called once, before the first write."""
         ...
 
     def query(self, cursor: Cursor, statement: str) -> pa.Table:
@@ -78,30 +78,30 @@ class Dialect(Protocol):
         """Return the table's name in SQL."""
         ...
 
-    def look(self, cursor: Cursor, table: str, address: Address) -> Existing | None:
-        """Return what the database says about the table, or None if there is none."""
+    def look(self, cursor: Cursor, table: str, address: Address) -> ExistingTable | None:
+        """Return the table as the database has it, or None if it does not exist."""
         ...
 
     def column_type(self, kind: DataType) -> str:
-        """Return the type of a column as a new table has it."""
+        """Return the type of a column in a new table."""
         ...
 
     def fits(self, kind: DataType, declared: str) -> bool:
-        """Return whether a column of the database's type can be used for the type."""
+        """Return whether a column that the database declares so can store the type."""
         ...
 
-    def stage(self, rows: pl.DataFrame, kinds: Sequence[DataType]) -> Staged:
-        """Return rows in the form in which they go into the temporary table."""
+    def stage(self, rows: pl.DataFrame, kinds: Sequence[DataType]) -> StagedRows:
+        """Return rows in the form of the temporary table."""
         ...
 
     def selected(self, column: str, kind: DataType, index: int) -> str:
-        """Return what a query says to get a column (given in SQL) as column `index` of its result."""
+        """Return the SELECT items that give a column (given in SQL) as column `index` of the result."""
         ...
 
     def decode(self, result: pa.Table, kind: DataType, index: int) -> pl.Series:
-        """Return column `index` of a result with the type it has in the network."""
+        """Return column `index` of a result in the type of the network."""
         ...
 
     def ranks(self, column: str, kind: DataType) -> list[str]:
-        """Return SQL, never NULL, by which values of the column (given in SQL) are ordered, first things first."""
+        """Return SQL expressions, never NULL, that order the values of a column (given in SQL); the first decides."""
         ...

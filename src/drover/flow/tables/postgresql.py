@@ -1,20 +1,20 @@
-"""PostgreSQL.
+"""The dialect of PostgreSQL.
 
-| type | kept as |
+| type | stored as |
 |---|---|
 | boolean | boolean |
 | tinyint, smallint | smallint |
 | int, bigint | integer, bigint |
 | float, double | real, double precision |
 | decimal(p,s) | numeric(p,s) |
-| string | text COLLATE "C", whose order is that of the bytes; it cannot hold the character U+0000 |
+| string | text COLLATE "C", which sorts by bytes; it cannot store the character U+0000 |
 | binary | bytea |
 | date | date |
 | timestamp | timestamp with time zone |
 | timestamp_ntz | timestamp without time zone |
 
-Rule 1: writers may work at once: each statement is atomic, and rows are staged in the order of their keys, so that no
-two writers wait for each other in a circle. Rows with NULL in their key, which no index tells apart, lock the table.
+Rule 1: writers may work at the same time. Each statement is atomic, and rows are staged in the order of their keys, so
+writers cannot deadlock. Rows with NULL in their key are not covered by a unique index, so writing them locks the table.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from drover.errors import DroverError
 from drover.flow.tables.address import Address
-from drover.flow.tables.dialect import STAGE, Existing, Staged, literal, quote
+from drover.flow.tables.dialect import STAGE, ExistingTable, StagedRows, literal, quote
 from drover.network.types import (
     BIGINT,
     BINARY,
@@ -49,7 +49,7 @@ from drover.network.types import (
 if TYPE_CHECKING:
     from adbc_driver_manager.dbapi import Connection, Cursor
 
-KEPT: Final[Mapping[DataType, str]] = {
+STORED: Final[Mapping[DataType, str]] = {
     BOOLEAN: "boolean",
     TINYINT: "smallint",
     SMALLINT: "smallint",
@@ -64,7 +64,7 @@ KEPT: Final[Mapping[DataType, str]] = {
     TIMESTAMP_NTZ: "timestamp without time zone",
 }
 ZERO: Final[Mapping[DataType, str]] = {BOOLEAN: "false", STRING: "''", BINARY: r"'\x'::bytea"} | {
-    kind: f"'epoch'::{KEPT[kind]}" for kind in (DATE, TIMESTAMP, TIMESTAMP_NTZ)
+    kind: f"'epoch'::{STORED[kind]}" for kind in (DATE, TIMESTAMP, TIMESTAMP_NTZ)
 }
 BYTES: Final = 'COLLATE "C"'
 
@@ -75,7 +75,7 @@ class PostgreSQL:
     begin: str = "BEGIN"
     lock: str = "LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE"
     same: str = "IS NOT DISTINCT FROM"
-    measure: str = f"ANALYZE {quote(STAGE)}"  # without it, a thousand keys may cost a walk through the whole table
+    measure: str = f"ANALYZE {quote(STAGE)}"  # without statistics, a thousand keys may cost a scan of the whole table
     longest_name: int = 63
     keeps_connections: bool = True
 
@@ -92,7 +92,7 @@ class PostgreSQL:
         return connection
 
     def keep(self, cursor: Cursor) -> None:
-        """Do nothing: it is ready."""
+        """Do nothing: PostgreSQL always allows several writers."""
 
     def query(self, cursor: Cursor, statement: str) -> pa.Table:
         """Run a query."""
@@ -104,8 +104,8 @@ class PostgreSQL:
         name = quote(address.name or table)
         return name if address.schema is None else f"{quote(address.schema)}.{name}"
 
-    def look(self, cursor: Cursor, table: str, address: Address) -> Existing | None:
-        """Read the table's columns and unique indexes from the catalogue."""
+    def look(self, cursor: Cursor, table: str, address: Address) -> ExistingTable | None:
+        """Read the table's columns and unique indexes from the system catalog."""
         table_id = f"to_regclass({literal(self.name(table, address))})"
         cursor.execute(
             "SELECT attname::text, format_type(atttypid, atttypmod), attnotnull, attnum::int FROM pg_attribute "
@@ -123,22 +123,22 @@ class PostgreSQL:
         indexes: dict[int, set[str]] = {}
         for index, column in cursor.fetchall():
             indexes.setdefault(index, set()).add(column)
-        return Existing(
+        return ExistingTable(
             {column: declared for column, declared, _, _ in columns},
             frozenset(map(frozenset, indexes.values())),
             frozenset(column for column, _, required, _ in columns if required),
         )
 
     def column_type(self, kind: DataType) -> str:
-        """Return PostgreSQL's type of the same values."""
-        return f"{_kept(kind)} {BYTES}" if kind == STRING else _kept(kind)
+        """Return the type in PostgreSQL."""
+        return f"{_stored_type(kind)} {BYTES}" if kind == STRING else _stored_type(kind)
 
     def fits(self, kind: DataType, declared: str) -> bool:
-        """Return whether the type is the same; any text but padded will do for a string."""
-        return declared == _kept(kind) or (kind == STRING and declared.startswith("character varying"))
+        """Return whether the types are equal; a string also fits varchar, but not char, which pads."""
+        return declared == _stored_type(kind) or (kind == STRING and declared.startswith("character varying"))
 
-    def stage(self, rows: pl.DataFrame, kinds: Sequence[DataType]) -> Staged:
-        """Return the rows in PostgreSQL's types; decimals travel as text."""
+    def stage(self, rows: pl.DataFrame, kinds: Sequence[DataType]) -> StagedRows:
+        """Return the rows in PostgreSQL's types; decimals are sent as text."""
         columns: dict[str, pa.Array] = {}
         values = []
         for index, kind in enumerate(kinds):
@@ -146,29 +146,29 @@ class PostgreSQL:
             value = f's."c{index}"'
             if kind.name == "decimal":
                 cells = cells.cast(pl.String)
-                value = f"{value}::{_kept(kind)}"
+                value = f"{value}::{_stored_type(kind)}"
             elif kind == TINYINT:
                 cells = cells.cast(pl.Int16)
             columns[f"c{index}"] = cells.to_arrow(compat_level=pl.CompatLevel.oldest())
             values.append(value)
-        return Staged(pa.table(columns), tuple(values))
+        return StagedRows(pa.table(columns), tuple(values))
 
     def selected(self, column: str, kind: DataType, index: int) -> str:
-        """Return the column; decimals travel as text."""
+        """Return the column; decimals are read as text."""
         return f'{column}{"::text" if kind.name == "decimal" else ""} AS "c{index}"'
 
     def decode(self, result: pa.Table, kind: DataType, index: int) -> pl.Series:
-        """Return a column of the result in its own type."""
+        """Return a column of the result in the type of the network."""
         cells = result[f"c{index}"]
         if kind.name == "decimal":
             cells = cells.cast(arrow_type(kind))
         return pl.Series(cells).cast(polars_type(kind))
 
     def ranks(self, column: str, kind: DataType) -> list[str]:
-        """Return the order of values; PostgreSQL too has NaN as the largest number, equal to itself."""
+        """Return the order of values. In PostgreSQL, too, NaN is the largest number and equals itself."""
         value = f"coalesce({column}, {ZERO.get(kind, '0')})"
         return [f"{column} IS NOT NULL", f"{value} {BYTES}" if kind == STRING else value]
 
 
-def _kept(kind: DataType) -> str:
-    return f"numeric({kind.precision},{kind.scale})" if kind.name == "decimal" else KEPT[kind]
+def _stored_type(kind: DataType) -> str:
+    return f"numeric({kind.precision},{kind.scale})" if kind.name == "decimal" else STORED[kind]

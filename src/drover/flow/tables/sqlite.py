@@ -1,19 +1,19 @@
-"""SQLite: the embedded database.
+"""The dialect of SQLite, the embedded database.
 
-| type | kept as |
+| type | stored as |
 |---|---|
 | boolean | INTEGER, 0 or 1 |
 | tinyint, smallint, int, bigint | INTEGER |
-| float, double | REAL, or the TEXT 'NaN': SQLite would make NULL of the number |
-| decimal(p,s) | TEXT with s digits after the point, e.g. '-0.50': SQLite has no exact numbers of 38 digits |
+| float, double | REAL, or the TEXT 'NaN', because SQLite would store the number NaN as NULL |
+| decimal(p,s) | TEXT with s digits after the point, e.g. '-0.50', because SQLite has no exact numbers of 38 digits |
 | string | TEXT |
 | binary | BLOB |
 | date | INTEGER, days since 1970 |
 | timestamp, timestamp_ntz | INTEGER, microseconds since 1970 |
 
-Rule 1: writers take turns (BEGIN IMMEDIATE) and wait for each other up to BUSY_SECONDS; readers wait for nobody (WAL).
-Rule 2: a commit is on disk when it returns. SQLite's own default for WAL would do, but builds differ; after drover's
-commit nobody would repeat the batch whose rows a power cut has taken.
+Rule 1: writers take turns (BEGIN IMMEDIATE) and wait for each other up to BUSY_SECONDS. Readers never wait (WAL).
+Rule 2: a commit is on disk when it returns. Builds of SQLite differ in their defaults for WAL, so `synchronous` is set.
+Otherwise a power cut could lose rows of a batch that drover has committed and does not repeat.
 """
 
 from __future__ import annotations
@@ -27,14 +27,17 @@ import pyarrow as pa
 
 from drover.errors import TableError
 from drover.flow.tables.address import Address
-from drover.flow.tables.dialect import MOST_ROWS, Existing, Staged, literal, quote
+from drover.flow.tables.dialect import MOST_ROWS, ExistingTable, StagedRows, literal, quote
 from drover.network.types import BINARY, BOOLEAN, DATE, STRING, DataType, arrow_type, polars_type
 
 if TYPE_CHECKING:
     from adbc_driver_manager.dbapi import Connection, Cursor
 
 BUSY_SECONDS: Final = 30
-INTEGER, REAL, TEXT, BLOB = "INTEGER", "REAL", "TEXT", "BLOB"
+INTEGER = "INTEGER"
+REAL = "REAL"
+TEXT = "TEXT"
+BLOB = "BLOB"
 ZERO: Final[Mapping[str, str]] = {INTEGER: "0", REAL: "0.0", TEXT: "''", BLOB: "x''"}
 IS_ARROW: Final[Mapping[str, Callable[[pa.DataType], bool]]] = {
     INTEGER: pa.types.is_integer,
@@ -45,7 +48,7 @@ IS_ARROW: Final[Mapping[str, Callable[[pa.DataType], bool]]] = {
 
 
 def storage(kind: DataType) -> str:
-    """Return the class of SQLite's values in which a type is kept."""
+    """Return the storage class of a type in SQLite."""
     if kind == BINARY:
         return BLOB
     if kind == STRING or kind.name == "decimal":
@@ -54,7 +57,7 @@ def storage(kind: DataType) -> str:
 
 
 def affinity(declared: str) -> str:
-    """Return what SQLite makes of a declared type, by the five rules of its documentation, in their order."""
+    """Return the affinity of a declared type, by the five rules of SQLite's documentation, in their order."""
     word = declared.upper()
     if "INT" in word:
         return INTEGER
@@ -80,7 +83,7 @@ class SQLite:
         import adbc_driver_sqlite.dbapi as driver  # noqa: PLC0415 - only networks with tables need it
 
         folder = Path(address.path).parent
-        if not folder.is_dir():  # the driver would say that it cannot allocate memory
+        if not folder.is_dir():  # the message of the driver would be that it cannot allocate memory
             raise TableError(f"there is no folder {folder}")
         connection = driver.connect(address.path, autocommit=True)
         try:
@@ -93,11 +96,11 @@ class SQLite:
         return connection
 
     def keep(self, cursor: Cursor) -> None:
-        """Turn on the write-ahead log; the file remembers it."""
+        """Turn on the write-ahead log; the setting is stored in the file."""
         cursor.executescript("PRAGMA journal_mode = WAL")
 
     def query(self, cursor: Cursor, statement: str) -> pa.Table:
-        """Run a query. The driver takes the types of a result from its first batch, so there is only one."""
+        """Run a query in one batch, because the driver takes the types of a result from its first batch."""
         cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": MOST_ROWS})
         cursor.execute(statement)
         return cursor.fetch_arrow_table()
@@ -106,7 +109,7 @@ class SQLite:
         """Return the table's name in SQL."""
         return f"main.{quote(address.name or table)}"
 
-    def look(self, cursor: Cursor, table: str, address: Address) -> Existing | None:
+    def look(self, cursor: Cursor, table: str, address: Address) -> ExistingTable | None:
         """Read the table's columns and unique indexes."""
         name = literal(address.name or table)
         cursor.execute(f'SELECT name, type, "notnull", pk FROM pragma_table_info({name}, {literal("main")})')
@@ -121,25 +124,26 @@ class SQLite:
         for index, column, collation in cursor.fetchall():
             indexes.setdefault(index, set()).add(str(column) if collation == "BINARY" else f"{column} ({collation})")
         primary = {str(column) for column, _, _, number in columns if number}
-        # Of one INTEGER column, a primary key is the row's number: NULL would become the next free one.
+        # A primary key of one INTEGER column is the row id: SQLite replaces NULL by the next free number.
         numbered = {c for c, declared, _, n in columns if n and primary == {c} and declared.upper() == INTEGER}
-        return Existing(
+        return ExistingTable(
             {column: declared for column, declared, _, _ in columns},
             frozenset(map(frozenset, [*indexes.values(), *([numbered] if numbered else [])])),
             frozenset(column for column, _, required, _ in columns if required) | numbered,
         )
 
     def column_type(self, kind: DataType) -> str:
-        """Return one of SQLite's four types."""
+        """Return the type in SQLite."""
         return storage(kind)
 
     def fits(self, kind: DataType, declared: str) -> bool:
-        """Return whether SQLite will leave the values as they are."""
-        found, wanted = affinity(declared), storage(kind)
+        """Return whether SQLite stores the values unchanged."""
+        found = affinity(declared)
+        wanted = storage(kind)
         return found == wanted or (found == "NUMERIC" and wanted == INTEGER)  # such as DATE, BOOLEAN, TIMESTAMP
 
-    def stage(self, rows: pl.DataFrame, kinds: Sequence[DataType]) -> Staged:
-        """Return the rows in SQLite's types; a column with NaN is two: the numbers, and where NaN was."""
+    def stage(self, rows: pl.DataFrame, kinds: Sequence[DataType]) -> StagedRows:
+        """Return the rows in SQLite's types. A column with NaN becomes two: the numbers, and a flag for NaN."""
         columns: dict[str, pa.Array] = {}
         values = []
         for index, kind in enumerate(kinds):
@@ -151,10 +155,10 @@ class SQLite:
                 value = f"CASE WHEN s.\"n{index}\" THEN 'NaN' ELSE {value} END"
             columns[f"c{index}"] = cells.to_arrow(compat_level=pl.CompatLevel.oldest())
             values.append(value)
-        return Staged(pa.table(columns), tuple(values))
+        return StagedRows(pa.table(columns), tuple(values))
 
     def selected(self, column: str, kind: DataType, index: int) -> str:
-        """Return the column, and of floats where NaN is."""
+        """Return the column, and for floats a flag for NaN."""
         if not kind.is_float:
             return f'{column} AS "c{index}"'
         return (
@@ -162,12 +166,12 @@ class SQLite:
         )
 
     def decode(self, result: pa.Table, kind: DataType, index: int) -> pl.Series:
-        """Return a column of the result in its own type."""
+        """Return a column of the result in the type of the network."""
         cells = result[f"c{index}"]
-        if cells.null_count == len(cells):  # the driver then calls it an integer
+        if cells.null_count == len(cells):  # then the driver returns integers, whatever the type
             series = pl.Series([None] * len(cells), dtype=polars_type(kind))
         elif not IS_ARROW[storage(kind)](cells.type):
-            raise TableError(f"there are values of type {cells.type} where {storage(kind)} is kept for {kind}")
+            raise TableError(f"there are values of type {cells.type}, but {kind} is stored as {storage(kind)}")
         else:
             series = _decoded(cells, kind)
         if kind.is_float:
@@ -176,10 +180,10 @@ class SQLite:
         return series
 
     def ranks(self, column: str, kind: DataType) -> list[str]:
-        """Return the order of values; SQLite itself puts every text, such as 'NaN', behind every number."""
+        """Return the order of values. SQLite sorts text, such as 'NaN', after all numbers."""
         if kind.name != "decimal":
             return [f"{column} IS NOT NULL", f"coalesce({column}, {ZERO[storage(kind)]})"]
-        # Three numbers of 13 digits, which fit into 64 bits, each with the sign of the whole.
+        # Split into three numbers of 13 digits, which fit into 64 bits, each with the sign of the decimal.
         digits = f"substr('{'0' * 39}' || replace(replace(coalesce({column}, '0'), '-', ''), '.', ''), -39)"
         sign = f"CASE WHEN {column} LIKE '-%' THEN -1 ELSE 1 END"
         parts = [f"({sign}) * CAST(substr({digits}, {start}, 13) AS INTEGER)" for start in (1, 14, 27)]

@@ -1,8 +1,8 @@
-"""The statements that create, fetch and upsert.
+"""SQL statements that create, read and update a table.
 
-Rule 1: of two rows with one key the greater stays: by event time, then by the other columns in the table's order. So
-the outcome is the same in whatever order rows come, and however often.
-Rule 2: NULL in a key is a value like others when rows are written, and matches nothing when they are read.
+Rule 1: of two rows with the same key, the greater one is kept: by event time, then by the other columns in the table's
+order. So the result does not depend on the order in which rows are written, nor on how often.
+Rule 2: when rows are written, NULL in a key is a value like any other. When rows are read, it matches nothing.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from drover.network.operators import Table
 
 
 def create(table: Table, name: str, dialect: Dialect) -> str:
-    """Return the statement that makes the table. UNIQUE and not PRIMARY KEY, because a key may hold NULL."""
+    """Return the statement that creates the table. The key is UNIQUE, not PRIMARY KEY, because it may be NULL."""
     columns = [f"{quote(column.name)} {dialect.column_type(column.type)}" for column in table.columns]
     key = ", ".join(map(quote, table.key))
     return f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(columns)}, UNIQUE ({key}))"
 
 
 def fetch(table: Table, name: str, columns: Sequence[str], keys: Sequence[str], dialect: Dialect) -> str:
-    """Return the query for columns of the rows whose key is staged; `keys` are the staged values, in key order."""
+    """Return the query for columns of the rows whose key is staged; `keys` are the staged values in key order."""
     types = table.schema.types
     chosen = [dialect.selected(f"t.{quote(column)}", types[column], i) for i, column in enumerate(columns)]
     match = " AND ".join(f"t.{quote(column)} = {value}" for column, value in zip(table.key, keys, strict=True))
-    # SQLite keeps the order of a CROSS JOIN: it looks up each key, and never walks through the whole table.
+    # SQLite keeps the order of a CROSS JOIN. So it looks up each key, and never scans the whole table.
     return f"SELECT {', '.join(chosen)} FROM {quote(STAGE)} AS s CROSS JOIN {name} AS t WHERE {match}"
 
 
 def upsert(table: Table, name: str, values: Sequence[str], time: str, dialect: Dialect) -> str:
-    """Return the statement that takes in the staged rows with a whole key; `values` are in the table's order."""
+    """Return the statement that writes the staged rows without NULL in the key; `values` are in the table's order."""
     staged = dict(zip(table.schema.names, values, strict=True))
     whole = " AND ".join(f"{staged[column]} IS NOT NULL" for column in table.key)
     rest = [column for column in table.schema.names if column not in table.key]
@@ -44,10 +44,11 @@ def upsert(table: Table, name: str, values: Sequence[str], time: str, dialect: D
 
 
 def upsert_null_keys(table: Table, name: str, values: Sequence[str], time: str, dialect: Dialect) -> Iterator[str]:
-    """Yield the statements, of one transaction in which nobody else writes, that take in rows with NULL in their key.
+    """Yield the statements that write rows with NULL in their key, for one transaction without other writers.
 
-    No unique index finds these, so the smaller rows go first, and then those come in that meet none. Each looks through
-    the rows with NULL in their key, which are few: with a key of one column, one.
+    A unique index does not cover these rows. So the first statement deletes smaller stored rows, and the second inserts
+    rows that have no stored row left. Each scans the stored rows with NULL in their key. These are few: with a key of
+    one column, there is one.
     """
     staged = dict(zip(table.schema.names, values, strict=True))
     same = " AND ".join(f"t.{quote(column)} {dialect.same} {staged[column]}" for column in table.key)
@@ -70,9 +71,9 @@ def _insert(table: Table, name: str, values: Sequence[str]) -> str:
 
 
 def _greater(table: Table, time: str, dialect: Dialect, new: dict[str, str]) -> str:
-    """Return the condition that a new row, whose columns without the key are given in SQL, beats the stored one."""
+    """Return the condition that a new row is greater than the stored one; `new` has its columns without key, in SQL."""
     types = table.schema.types
-    order = sorted(new, key=lambda column: column != time)  # the event time first, the rest as they are
+    order = sorted(new, key=lambda column: column != time)  # event time first, the others in the table's order
     left = [rank for column in order for rank in dialect.ranks(new[column], types[column])]
     right = [rank for column in order for rank in dialect.ranks(f"t.{quote(column)}", types[column])]
     return f"({', '.join(left)}) > ({', '.join(right)})"

@@ -1,7 +1,7 @@
-"""One table of the network in its database: made or checked at the start, then fetched from and written to.
+"""One table of the network in its database: created or checked at the start, then read and written.
 
 Rule 1: every change is one transaction, so a worker that dies leaves all of it or nothing.
-Rule 2: whatever goes wrong here is a TableError: the database's trouble, and not the operator's.
+Rule 2: every failure here is a TableError: the cause is the database, not the operator.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from drover.errors import TableError, visible
 from drover.flow.tables import statements
 from drover.flow.tables.address import POSTGRESQL, SQLITE, Address, touched
 from drover.flow.tables.connections import lease
-from drover.flow.tables.dialect import MOST_ROWS, STAGE, Dialect, Existing, Staged
+from drover.flow.tables.dialect import MOST_ROWS, STAGE, Dialect, ExistingTable, StagedRows
 from drover.flow.tables.postgresql import PostgreSQL
 from drover.flow.tables.sqlite import SQLite
 from drover.network.model import Network
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from adbc_driver_manager.dbapi import Connection
 
 DIALECTS: Final[Mapping[str, Dialect]] = {SQLITE: SQLite(), POSTGRESQL: PostgreSQL()}
-TOLD: Final = 400  # characters of a database's message
-# What a message repeats of the statement, at any length, as SQLite and PostgreSQL do.
+LONGEST_MESSAGE: Final = 400  # characters of a database's message
+# The part of a message in which SQLite and PostgreSQL repeat the statement, at any length.
 STATEMENT: Final = re.compile(r"\nquery: .*| query '.*'(?=: )|\nLINE \d+: .*?\^", re.DOTALL)
 
 
-class Store:
+class TableStore:
     """A table at an address."""
 
     def __init__(self, table: Table, address: Address) -> None:
@@ -44,7 +44,7 @@ class Store:
         self.name = self.dialect.name(table.name, address)
 
     def prepare(self, *, written: bool) -> None:
-        """Make the table if it is missing; refuse it if it is not as declared."""
+        """Create the table if it is missing; refuse it if it is not as declared."""
         with self._connected() as connection, connection.cursor() as cursor:
             if differences := list(self._long_names()):
                 raise TableError("; ".join(differences))
@@ -57,7 +57,7 @@ class Store:
                 raise TableError(f"it is not as the network declares it: {'; '.join(differences)}")
 
     def fetch(self, keys: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-        """Return columns of the rows with these keys, which are distinct and in the order of the table's key."""
+        """Return columns of the rows with these keys, which are distinct and have the columns of the table's key."""
         types = self.table.schema.types
         kinds = [types[column] for column in self.table.key]
         parts = [pl.DataFrame(schema={column: polars_type(types[column]) for column in columns})]
@@ -75,7 +75,7 @@ class Store:
         return pl.concat(parts)
 
     def upsert(self, rows: pl.DataFrame, time: str) -> None:
-        """Take in rows, one per key and in the order of the keys; `time` is the column with their event time."""
+        """Insert or update rows, one per key and sorted by key; `time` is the column with their event time."""
         if not rows.height:
             return
         table = self.table
@@ -87,7 +87,7 @@ class Store:
             staged = self.dialect.stage(rows, [column.type for column in table.columns])
             self._stage(connection, staged)
             changes = [self.dialect.begin]
-            if null_keys and self.dialect.lock:  # first of all: who asks for it later may wait for one who waits for us
+            if null_keys and self.dialect.lock:  # as the first statement, because a later lock could cause a deadlock
                 changes.append(self.dialect.lock.format(table=self.name))
             changes.append(statements.upsert(table, self.name, staged.values, time, self.dialect))
             if null_keys:
@@ -98,20 +98,20 @@ class Store:
 
     @contextmanager
     def _connected(self) -> Iterator[Connection]:
-        """Open a connection, and tell of any trouble in words that name the table and hide passwords."""
+        """Open a connection; turn errors into a TableError that names the table and hides passwords."""
         import adbc_driver_manager  # noqa: PLC0415 - only networks with tables need it
 
         try:
             with lease(self.dialect, self.address) as connection:
                 yield connection
         except (adbc_driver_manager.Error, pa.ArrowException, pl.exceptions.PolarsError, OSError, TableError) as error:
-            told = " ".join(STATEMENT.sub("", self.address.hide(str(error))).split())
+            message = " ".join(STATEMENT.sub("", self.address.hide(str(error))).split())
             raise TableError(
-                f"table {self.table.name!r} at {self.address.shown}: {visible(told, TOLD).rstrip('.')}. "
-                "Set this right and start again: the batch will be repeated."
+                f"table {self.table.name!r} at {self.address.shown}: {visible(message, LONGEST_MESSAGE).rstrip('.')}. "
+                "Correct this and start again: the batch will be repeated."
             ) from error
 
-    def _stage(self, connection: Connection, staged: Staged) -> None:
+    def _stage(self, connection: Connection, staged: StagedRows) -> None:
         with connection.cursor() as cursor:
             cursor.adbc_ingest(STAGE, staged.rows, mode="replace", temporary=True)
         if self.dialect.measure:
@@ -124,7 +124,7 @@ class Store:
         except (pa.ArrowException, pl.exceptions.PolarsError, TableError) as error:
             raise TableError(f"column {column!r} cannot be read: {error}") from error
 
-    def _differences(self, found: Existing) -> Iterator[str]:
+    def _differences(self, found: ExistingTable) -> Iterator[str]:
         for name, kind in self.table.schema.types.items():
             if name not in found.columns:
                 yield f"there is no column {name} {self.dialect.column_type(kind)} (for {kind})"
@@ -132,13 +132,13 @@ class Store:
                 wanted = self.dialect.column_type(kind)
                 yield f"column {name} is {found.columns[name] or 'untyped'}, but must be {wanted} (for {kind})"
         if frozenset(self.table.key) not in found.keys:
-            there = ", ".join(sorted(f"({', '.join(sorted(key))})" for key in found.keys)) or "none"
-            yield f"({', '.join(self.table.key)}) must have a unique index over it, and there is {there}"
+            indexes = ", ".join(sorted(f"({', '.join(sorted(key))})" for key in found.keys)) or "none"
+            yield f"({', '.join(self.table.key)}) must have a unique index, but the table has {indexes}"
 
     def _long_names(self) -> Iterator[str]:
         for name in (self.address.name or self.table.name, *self.table.schema.names):
             if len(name.encode()) > self.dialect.longest_name:
-                yield f"the name {name} is too long for this database, which takes {self.dialect.longest_name} bytes"
+                yield f"the name {name} is longer than {self.dialect.longest_name} bytes, the limit of this database"
 
     def _check_null_keys(self, connection: Connection, rows: pl.DataFrame) -> None:
         with connection.cursor() as cursor:
@@ -146,13 +146,13 @@ class Store:
         for column in self.table.key:
             if found is not None and column in found.no_nulls and rows[column].null_count():
                 raise TableError(
-                    f"a row has NULL in key column {column}, which the table cannot hold. "
-                    f"Filter such rows before the write (`{column} IS NOT NULL`), or let the column be NULL"
+                    f"a row has NULL in key column {column}, which the table does not allow. "
+                    f"Filter such rows before the write (`{column} IS NOT NULL`), or make the column nullable"
                 )
 
 
 def prepare_tables(network: Network, addresses: Mapping[str, Address]) -> None:
-    """Make or check every table that operators use."""
+    """Create or check every table that operators use."""
     declared = {table.name: table for table in network.tables}
     for name, written in touched(network).items():
-        Store(declared[name], addresses[name]).prepare(written=written)
+        TableStore(declared[name], addresses[name]).prepare(written=written)

@@ -1,1 +1,1 @@
-"""Assigning queries as they come and go."""
+"""Assigns queries to servers as they come and go."""

@@ -1,34 +1,30 @@
-"""Whole sequences of arrivals and departures, for experiments and for policies that are asked for everything at once.
+"""Arrivals and departures of queries, applied to the state of a herd.
 
-Rule 1: what comes out is what a herd would have done, one query at a time.
+Rule 1: a sequence gives the same state as its events one at a time.
+Rule 2: a state that is full is replaced by a larger one; callers keep the state that they get back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
 from numpy.random import Generator
 
 from drover.errors import ProblemError, nearest
-from drover.herding.bulk.assign import assign_in_bulk, takes
-from drover.herding.generate import Events
 from drover.herding.online import kernels
 from drover.herding.online.state import (
     LEAST_TYPES,
     LIVE,
     RANDOM,
+    HerdState,
+    QueryStore,
     Rules,
-    State,
-    Store,
     empty_state,
     with_kinds,
     with_pool,
 )
-from drover.herding.problem import Problem
 from drover.load.arrays import Flags, Floats, Ints
 
 ONLINE: Final[tuple[str, ...]] = (  # in the order of the numbers in `state`
@@ -43,11 +39,6 @@ ONLINE: Final[tuple[str, ...]] = (  # in the order of the numbers in `state`
 )
 
 
-def rules_of(problem: Problem, name: str) -> Rules:
-    """Return how a policy chooses, with the balance that the problem asks for."""
-    return Rules(number_of(name), problem.slack, problem.allowance)
-
-
 def number_of(name: str) -> int:
     """Return the number of an online policy."""
     if name not in ONLINE:
@@ -58,17 +49,16 @@ def number_of(name: str) -> int:
     return ONLINE.index(name)
 
 
-def store_of(problem: Problem, rules: Rules) -> Store:
-    """Return the queries of a problem, none of which is here yet; types are worked out only if they are counted."""
-    counted = rules.policy == LEAST_TYPES
-    kind = problem.types() if counted else np.full(problem.n, -1)
-    start, stop = problem.start[:-1].copy(), problem.start[1:].copy()
-    return Store(start, stop, problem.source.copy(), problem.weight.copy(), kind, np.full(problem.n, -1))
-
-
 def play(
-    state: State, rules: Rules, store: Store, queries: Ints, arrives: Flags, draws: Floats, *, moved: bool = False
-) -> State:
+    state: HerdState,
+    rules: Rules,
+    store: QueryStore,
+    queries: Ints,
+    arrives: Flags,
+    draws: Floats,
+    *,
+    moved: bool = False,
+) -> HerdState:
     """Let queries arrive and leave, (e,) each, and return the state: the same one, or one with more room.
 
     `moved` queries were here before, and do not count as arrivals.
@@ -77,16 +67,17 @@ def play(
         state = with_kinds(state, int(arrives.sum()))
     done = 0
     while done < len(queries):
-        done += kernels.play(state, rules, store, queries[done:], arrives[done:], draws[done:], moved)
+        done += kernels.process_events(state, rules, store, queries[done:], arrives[done:], draws[done:], moved)
         state = state if done == len(queries) else with_pool(state)
     return state
 
 
-def settled(rate: Floats, capacity: Floats, store: Store) -> State:
+def rebuild_state(rate: Floats, capacity: Floats, store: QueryStore) -> HerdState:
     """Return the state that follows from queries and their servers, computed afresh."""
-    state, done = with_kinds(empty_state(rate, capacity), len(store.server)), 0
+    state = with_kinds(empty_state(rate, capacity), len(store.server))
+    done = 0
     while done < len(store.server):
-        done = kernels.settle(state, store, done)
+        done = kernels.restore_assignments(state, store, done)
         state = state if done == len(store.server) else with_pool(state)
     return state
 
@@ -96,19 +87,8 @@ def draws_for(rules: Rules, count: int, rng: Generator) -> Floats:
     return rng.random(count) if rules.policy == RANDOM else np.zeros(count)
 
 
-def assign_online(problem: Problem, name: str, rng: Generator) -> Ints:
-    """Return the server of each query, (n,), if they come in order and none leaves."""
-    rules = rules_of(problem, name)
-    if takes(problem, name):
-        return assign_in_bulk(problem, name)
-    store, everybody = store_of(problem, rules), np.arange(problem.n)
-    state = empty_state(problem.rate, problem.capacity)
-    play(state, rules, store, everybody, np.ones(problem.n, dtype=np.bool_), draws_for(rules, problem.n, rng))
-    return store.server
-
-
 @dataclass(frozen=True, slots=True)
-class Moment:
+class HerdSnapshot:
     """How things stood at some time."""
 
     at: float  # steps
@@ -118,28 +98,16 @@ class Moment:
     servers: int
 
 
-def observe(state: State, at: float) -> Moment:
+def observe(state: HerdState, at: float) -> HerdSnapshot:
     """Return how things stand."""
     subscribed = float(state.rate[state.degree > 0].sum())
     there = state.capacity > 0
     mean = float(state.load.sum() / state.capacity.sum())
     largest = float((state.load[there] / state.capacity[there]).max())
-    return Moment(
+    return HerdSnapshot(
         at,
         int(state.totals[LIVE]),
         float(state.traffic.sum()) / subscribed if subscribed > 0 else np.nan,
         largest / mean if mean > 0 else np.nan,
         int(there.sum()),
     )
-
-
-def watch(problem: Problem, name: str, events: Events, rng: Generator, looks: int = 20) -> Iterator[Moment]:
-    """Play events and yield how things stand, `looks` times, evenly spread over the events."""
-    rules = rules_of(problem, name)
-    store, state = store_of(problem, rules), empty_state(problem.rate, problem.capacity)
-    draws = draws_for(rules, len(events.query), rng)
-    ends = np.linspace(0, len(events.query), looks + 1).astype(np.int64)
-    for begin, end in pairwise(ends.tolist()):
-        now = slice(begin, end)
-        state = play(state, rules, store, events.query[now], events.arrives[now], draws[now])
-        yield observe(state, float(events.at[end - 1]) if end else 0.0)

@@ -1,8 +1,8 @@
-"""Drawings of a network, under one roof: `tree` for a terminal, `svg` for everything else."""
+"""Drawings of a network: `tree` for a terminal, `svg` for everything else."""
 
 from __future__ import annotations
 
 from drover.network.drawing.svg import svg
-from drover.network.drawing.tree import ASCII, LINES, Row, tree
+from drover.network.drawing.tree import ASCII, LINES, TreeLine, tree
 
-__all__ = ["ASCII", "LINES", "Row", "svg", "tree"]
+__all__ = ["ASCII", "LINES", "TreeLine", "svg", "tree"]

@@ -20,12 +20,12 @@ Point: TypeAlias = tuple[Pixels, Pixels]
 BETWEEN: Final[Pixels] = 22  # two boxes of a layer
 BESIDE: Final[Pixels] = 12  # a wire and its neighbour
 GAP: Final[Pixels] = 56  # two layers
-SETTLINGS: Final = 9  # odd: the last one goes rightwards and makes chains straight
-STRAIGHT: Final = 8.0  # how much more a wire wants to be straight than a box wants to be in the middle
+PASSES: Final = 9  # odd: the last one goes rightwards and makes chains straight
+STRAIGHT: Final = 8.0  # weight of straight wires against centred boxes
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
+class Connector:
     """A connection from the right side of a box, `leaves` below its top, to the left side of another."""
 
     source: int
@@ -35,7 +35,7 @@ class Wire:
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """Where everything is: top left corners of boxes, points of wires (straight from odd to even ones), size of all."""
+    """Positions: top left corners of boxes, points of wires (straight from odd to even points), and the total size."""
 
     corners: tuple[Point, ...]
     routes: tuple[tuple[Point, ...], ...]
@@ -43,16 +43,16 @@ class Arrangement:
     height: Pixels
 
 
-def arrange(boxes: Sequence[Box], wires: Sequence[Wire]) -> Arrangement:
+def arrange(boxes: Sequence[Box], wires: Sequence[Connector]) -> Arrangement:
     """Return places for boxes and routes for wires; the graph must have no cycle."""
     graph = _split(boxes, wires, _layers(len(boxes), wires))
     layers = order(graph)
-    middles = _settle(graph, layers)
+    middles = _box_middles(graph, layers)
     return _draw(graph, wires, layers, middles)
 
 
-def _layers(count: int, wires: Sequence[Wire]) -> list[int]:
-    """Return the layer of each box: behind all it depends on, and a root just before the first that needs it."""
+def _layers(count: int, wires: Sequence[Connector]) -> list[int]:
+    """Return the layer of each box: after all boxes it depends on; a root is just before the first that needs it."""
     followers: list[list[int]] = [[] for _ in range(count)]
     waits = [0] * count
     for wire in wires:
@@ -73,9 +73,10 @@ def _layers(count: int, wires: Sequence[Wire]) -> list[int]:
     return layer
 
 
-def _split(boxes: Sequence[Box], wires: Sequence[Wire], layer: list[int]) -> Graph:
-    """Cut long wires at every layer; wires that leave a box at the same place share their way."""
-    every, layer = list(boxes), list(layer)
+def _split(boxes: Sequence[Box], wires: Sequence[Connector], layer: list[int]) -> Graph:
+    """Split long wires at every layer; wires that leave a box at the same point share virtual boxes."""
+    every = list(boxes)
+    layer = list(layer)
     shared: dict[tuple[int, Pixels, int], int] = {}
     links: dict[tuple[int, int, Pixels], None] = {}
     chains = []
@@ -95,23 +96,24 @@ def _split(boxes: Sequence[Box], wires: Sequence[Wire], layer: list[int]) -> Gra
     return Graph(tuple(every), tuple(layer), tuple(links), tuple(chains), len(boxes))
 
 
-def _settle(graph: Graph, layers: list[list[int]]) -> list[Pixels]:
-    """Return the middle of each box: near those it is linked with, in order, and at a distance from its neighbours."""
+def _box_middles(graph: Graph, layers: list[list[int]]) -> list[Pixels]:
+    """Return the middle of each box: close to the boxes it is linked with, in order, and apart from its neighbours."""
     before, behind = neighbours(graph)
     middles = [0.0] * len(graph.boxes)
-    for settling in range(SETTLINGS):
-        for layer in layers if settling % 2 == 0 else layers[::-1]:
-            wishes, weights = [], []
+    for index in range(PASSES):
+        for layer in layers if index % 2 == 0 else layers[::-1]:
+            targets = []
+            weights = []
             for box in layer:
                 half = graph.boxes[box].height / 2
-                wish = [_port(graph, middles, other, leaves) for other, leaves in before[box]]
-                if 0 < settling < SETTLINGS - 1 or not wish:
-                    wish += [
+                linked = [_port(graph, middles, other, leaves) for other, leaves in before[box]]
+                if 0 < index < PASSES - 1 or not linked:
+                    linked += [
                         middles[other] + (half - leaves if box < graph.real else 0.0) for other, leaves in behind[box]
                     ]
-                wishes.append(sum(wish) / len(wish) if wish else middles[box])
+                targets.append(sum(linked) / len(linked) if linked else middles[box])
                 weights.append(STRAIGHT if box >= graph.real else 1.0)
-            for box, middle in zip(layer, _spread(graph, layer, wishes, weights), strict=True):
+            for box, middle in zip(layer, _spread(graph, layer, targets, weights), strict=True):
                 middles[box] = middle
     return middles
 
@@ -121,18 +123,21 @@ def _port(graph: Graph, middles: list[Pixels], box: int, leaves: Pixels) -> Pixe
     return middles[box] + (leaves - graph.boxes[box].height / 2 if box < graph.real else 0.0)
 
 
-def _spread(graph: Graph, layer: list[int], wishes: list[Pixels], weights: list[float]) -> Iterator[Pixels]:
-    """Yield the places that miss the wishes least, by squares, and keep order and distance: isotonic regression."""
-    offsets, offset = [], 0.0
+def _spread(graph: Graph, layer: list[int], targets: list[Pixels], weights: list[float]) -> Iterator[Pixels]:
+    """Yield positions close to the desired ones, by least squares, in order and apart: isotonic regression."""
+    offsets = []
+    offset = 0.0
     for index, box in enumerate(layer):
         if index:
             above = layer[index - 1]
             apart = BETWEEN if box < graph.real and above < graph.real else BESIDE
             offset += (graph.boxes[above].height + graph.boxes[box].height) / 2 + apart
         offsets.append(offset)
-    pools: list[tuple[float, float, int]] = []  # sum of wishes, weight, boxes; adjacent violators are pooled
-    for wish, weight, shift in zip(wishes, weights, offsets, strict=True):
-        pool = ((wish - shift) * weight, weight, 1)
+    pools: list[
+        tuple[float, float, int]
+    ] = []  # weighted sum of desired positions, weight, boxes; adjacent violators are pooled
+    for linked, weight, shift in zip(targets, weights, offsets, strict=True):
+        pool = ((linked - shift) * weight, weight, 1)
         while pools and pools[-1][0] / pools[-1][1] >= pool[0] / pool[1]:
             last = pools.pop()
             pool = (last[0] + pool[0], last[1] + pool[1], last[2] + pool[2])
@@ -141,11 +146,13 @@ def _spread(graph: Graph, layer: list[int], wishes: list[Pixels], weights: list[
     return (mean + shift for mean, shift in zip(means, offsets, strict=True))
 
 
-def _draw(graph: Graph, wires: Sequence[Wire], layers: list[list[int]], middles: list[Pixels]) -> Arrangement:
+def _draw(graph: Graph, wires: Sequence[Connector], layers: list[list[int]], middles: list[Pixels]) -> Arrangement:
     """Return coordinates that begin at 0."""
     top = min((middles[box] - graph.boxes[box].height / 2 for layer in layers for box in layer), default=0.0)
     bottom = max((middles[box] + graph.boxes[box].height / 2 for layer in layers for box in layer), default=0.0)
-    lefts, rights, x = [], [], 0.0
+    lefts = []
+    rights = []
+    x = 0.0
     for layer in layers:
         lefts.append(x)
         x += max(graph.boxes[box].width for box in layer)
@@ -168,8 +175,8 @@ def _draw(graph: Graph, wires: Sequence[Wire], layers: list[list[int]], middles:
     return Arrangement(corners, tuple(routes), max(x - GAP, 0.0), bottom - top)
 
 
-def _entries(graph: Graph, wires: Sequence[Wire], middles: list[Pixels]) -> dict[int, Pixels]:
-    """Return, for each wire, how far below the top of its target it ends: side by side, in the order they come."""
+def _entries(graph: Graph, wires: Sequence[Connector], middles: list[Pixels]) -> dict[int, Pixels]:
+    """Return, for each wire, how far below the top of its target it ends; wires end side by side, in order."""
     arriving: dict[int, list[tuple[Pixels, int]]] = {}
     for number, (wire, chain) in enumerate(zip(wires, graph.chains, strict=True)):
         leaves = wire.leaves if chain[-2] < graph.real else 0.0

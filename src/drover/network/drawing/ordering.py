@@ -38,7 +38,7 @@ class Graph:
 
 
 def neighbours(graph: Graph) -> tuple[Links, Links]:
-    """Return, for each box, what is before and behind it, with the height at which the link leaves."""
+    """Return, for each box, its predecessors and successors, with the height at which the link leaves."""
     before: Links = [[] for _ in graph.boxes]
     behind: Links = [[] for _ in graph.boxes]
     for start, end, leaves in graph.links:
@@ -51,7 +51,8 @@ def order(graph: Graph) -> list[list[int]]:
     """Return the boxes of each layer from top to bottom, with few crossings."""
     before, behind = neighbours(graph)
     layers = _first_order(graph, behind)
-    best, fewest = [list(layer) for layer in layers], _crossings(graph, layers)
+    best = [list(layer) for layer in layers]
+    fewest = _crossings(graph, layers)
     for sweep in range(SWEEPS):
         rightwards = sweep % 2 == 0
         place = {box: float(index) for layer in layers for index, box in enumerate(layer)}
@@ -68,14 +69,15 @@ def order(graph: Graph) -> list[list[int]]:
         if sweep >= SWEEPS - TRANSPOSITIONS:
             _transpose(layers, before, behind)
         if (crossings := _crossings(graph, layers)) < fewest:
-            best, fewest = [list(layer) for layer in layers], crossings
+            best = [list(layer) for layer in layers]
+            fewest = crossings
         if not fewest:
             break
     return best
 
 
 def _first_order(graph: Graph, behind: Links) -> list[list[int]]:
-    """Return boxes in the order of a walk along the wires, which keeps together what belongs together."""
+    """Return boxes in the order of a walk along the wires, which keeps connected boxes together."""
     layers: list[list[int]] = [[] for _ in range(max(graph.layer, default=-1) + 1)]
     has_before = {end for _, end, _ in graph.links}
     seen: set[int] = set()
@@ -100,7 +102,8 @@ def _crossings(graph: Graph, layers: list[list[int]]) -> int:
     for layer_links, layer in zip(links[:-1], layers[1:], strict=True):
         counts = [0] * (len(layer) + 1)
         for done, (_, _, end) in enumerate(sorted(layer_links)):
-            index, above = end + 1, 0
+            index = end + 1
+            above = 0
             while index:
                 above += counts[index]
                 index &= index - 1
@@ -113,19 +116,22 @@ def _crossings(graph: Graph, layers: list[list[int]]) -> int:
 
 
 def _transpose(layers: list[list[int]], before: Links, behind: Links) -> None:
-    """Swap neighbours wherever that saves crossings; barycentres alone leave some that anyone would see."""
+    """Swap neighbours wherever that saves crossings; barycentres alone leave some obvious ones."""
     place = {box: index for layer in layers for index, box in enumerate(layer)}
     for layer in layers:
         for index in range(len(layer) - 1):
-            upper, lower = layer[index], layer[index + 1]
+            upper = layer[index]
+            lower = layer[index + 1]
             gain = 0
             for links in (before, behind):
                 above = sorted((place[box], leaves) for box, leaves in links[upper])
                 below = sorted((place[box], leaves) for box, leaves in links[lower])
                 gain += _inversions(above, below) - _inversions(below, above)
             if gain > 0:
-                layer[index], layer[index + 1] = lower, upper
-                place[upper], place[lower] = index + 1, index
+                layer[index] = lower
+                layer[index + 1] = upper
+                place[upper] = index + 1
+                place[lower] = index
 
 
 def _inversions(above: Sequence[tuple[int, Pixels]], below: Sequence[tuple[int, Pixels]]) -> int:

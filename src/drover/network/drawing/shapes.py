@@ -50,7 +50,8 @@ text { font: 12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; 
 
 def outline(shape: str, box: Box) -> str:
     """Return the outline of a shape: a stadium, a flag, a cylinder or a rectangle, with a double edge for state."""
-    w, h = box.width, box.height
+    w = box.width
+    h = box.height
     if shape == "source":
         return f'<rect class="outline" width="{w}" height="{h}" rx="{min(h / 2, 18)}"/>'
     if shape == "output":

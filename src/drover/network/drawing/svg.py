@@ -1,8 +1,8 @@
 """A network as an SVG drawing, from left to right.
 
-Rule 1: shape, not colour alone, tells sources, operators, tables and outputs apart.
-Rule 2: text from the network is escaped, and cut where it is long; the full text is in the tooltip.
-A table is drawn once where it is read and once where it is written, so that the drawing has no cycle either.
+Rule 1: sources, operators, tables and outputs differ in shape, not only in colour. Rule 2: text from the network is
+escaped, and long text is cut; the full text is in the tooltip. A table that is read and written is drawn twice, so that
+the drawing has no cycle.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from typing import Final
 from xml.sax.saxutils import escape
 
-from drover.network.drawing.layout import Arrangement, Point, Wire, arrange
+from drover.errors import one_line
+from drover.network.drawing.layout import Arrangement, Connector, Point, arrange
 from drover.network.drawing.ordering import Box, Pixels
 from drover.network.drawing.shapes import LEGEND, PADDING, STYLE, outline
-from drover.network.drawing.summary import clean, count, describe_source, summary
+from drover.network.drawing.summary import box_lines, describe_source, summary
 from drover.network.model import Network
-from drover.network.operators import Operator, Switch, Table, TableWrite
+from drover.network.operators import Operator, Table
+from drover.wording import count
 
 LONGEST: Final = 44  # characters of a line in a box
 CHARACTER: Final[Pixels] = 7.3  # width of one, in a monospaced font of 12 px
@@ -30,7 +32,7 @@ FOOT: Final[Pixels] = 44
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A box with what stands in it: name and kind in the first line, then more lines."""
+    """A box and its text: name and kind in the first line, then more lines."""
 
     shape: str
     name: str
@@ -58,10 +60,10 @@ def cut(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Diagram:
-    """What is to be drawn: items, wires between them, and which wires lead to or from tables."""
+    """The parts of a drawing: items, wires between them, and which wires lead to or from tables."""
 
     items: tuple[Item, ...]
-    wires: tuple[Wire, ...]
+    wires: tuple[Connector, ...]
     dashed: frozenset[int]
 
 
@@ -85,11 +87,11 @@ def diagram_of(network: Network) -> Diagram:
         numbers[operator.name] = len(items)
         item = _operator_item(operator)
         for index, stream in enumerate(operator.outputs):
-            height = 7 + LINE * (1.5 + index) if isinstance(operator, Switch) else item.box.height / 2
+            height = 7 + LINE * (1.5 + index) if operator.branches else item.box.height / 2
             ports[stream] = (len(items), height)
         items.append(item)
     wires = [
-        Wire(ports[stream][0], numbers[operator.name], ports[stream][1])
+        Connector(ports[stream][0], numbers[operator.name], ports[stream][1])
         for operator in network.operators
         for stream in operator.inputs
     ]
@@ -97,38 +99,34 @@ def diagram_of(network: Network) -> Diagram:
     wires += _table_wires(network, numbers, items)
     dashed = frozenset(range(solid, len(wires)))
     for stream in network.outputs:
-        wires.append(Wire(ports[stream][0], len(items), ports[stream][1]))
+        wires.append(Connector(ports[stream][0], len(items), ports[stream][1]))
         items.append(Item("output", stream, "output", (), str(network.streams[stream])))
     return Diagram(tuple(items), tuple(wires), dashed)
 
 
 def _operator_item(operator: Operator) -> Item:
-    said = summary(operator)
-    if isinstance(operator, Switch):
-        cases = tuple(cut(clean(f"{case.name}: {case.expression}")) for case in operator.cases)
-        lines = (*cases, *([f"{operator.rest}: the rest"] if operator.rest is not None else []))
-    else:
-        lines = (cut(said),) if said else ()
-    return Item("state" if operator.holds_state else "operator", operator.name, operator.kind, lines, said)
+    lines = tuple(map(cut, box_lines(operator)))
+    shape = "state" if operator.holds_state else "operator"
+    return Item(shape, operator.name, operator.kind, lines, summary(operator))
 
 
-def _table_wires(network: Network, numbers: dict[str, int], items: list[Item]) -> Iterator[Wire]:
+def _table_wires(network: Network, numbers: dict[str, int], items: list[Item]) -> Iterator[Connector]:
     """Yield the wires from and to tables, adding the tables to `items`."""
     for table in network.tables:
         users = [operator for operator in network.operators if operator.table == table.name]
         for writes in (False, True):
-            group = [operator for operator in users if isinstance(operator, TableWrite) == writes]
+            group = [operator for operator in users if operator.writes_table == writes]
             if group or (not users and not writes):
                 item = _table_item(table)
                 for operator in group:
                     there = numbers[operator.name]
                     ends = (there, len(items)) if writes else (len(items), there)
-                    yield Wire(*ends, items[there].box.height / 2 if writes else item.box.height / 2)
+                    yield Connector(*ends, items[there].box.height / 2 if writes else item.box.height / 2)
                 items.append(item)
 
 
 def _table_item(table: Table) -> Item:
-    key = cut(clean(f"key {', '.join(table.key)}"))
+    key = cut(one_line(f"key {', '.join(table.key)}"))
     return Item("table", table.name, "table", (key,), str(table.schema))
 
 
@@ -176,18 +174,20 @@ def curve(route: tuple[Point, ...]) -> str:
         else:
             middle = (x + to_x) / 2
             words.append(f"C{middle:.1f} {y:.1f} {middle:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}")
-        x, y = to_x, to_y
+        x = to_x
+        y = to_y
     return "".join(words)
 
 
 def _item_lines(item: Item, corner: Point) -> Iterator[str]:
-    box, (x, y) = item.box, corner
+    box = item.box
+    (x, y) = corner
     left = PADDING + (6 if item.shape in ("source", "state") else 0)
     right = box.width - PADDING - (12 if item.shape == "output" else 6 if item.shape == "source" else 0)
     yield f'<g class="{item.shape}" transform="translate({x:.1f} {y:.1f})">'
-    yield f"<title>{escape(clean(f'{item.kind} {item.name}: {item.tooltip}'))}</title>"
+    yield f"<title>{escape(one_line(f'{item.kind} {item.name}: {item.tooltip}'))}</title>"
     yield outline(item.shape, box)
-    yield f'<text class="name" x="{left}" y="{7 + LINE - 5}">{escape(clean(item.name))}</text>'
+    yield f'<text class="name" x="{left}" y="{7 + LINE - 5}">{escape(one_line(item.name))}</text>'
     yield f'<text class="kind" x="{right}" y="{7 + LINE - 5}">{item.kind}</text>'
     for index, line in enumerate(item.lines):
         yield f'<text class="note" x="{left}" y="{7 + LINE * (index + 2) - 5}">{escape(line)}</text>'

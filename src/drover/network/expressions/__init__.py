@@ -2,7 +2,7 @@
 
 Rule 1: text becomes a typed tree of allowed functions or an ExpressionError, never anything else.
 Rule 2: an expression never fails on a row: overflow, division by zero and unreadable text give NULL.
-Rule 3: what the two engines cannot be made to compute alike, bit for bit, is refused.
+Rule 3: an expression that the two engines cannot compute equally, bit for bit, is refused.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from drover.errors import ExpressionError
 from drover.network.expressions.aggregates import (
-    Aggregate,
+    AggregateCall,
     aggregate_to_polars,
     aggregate_to_spark,
     parse_aggregate,
@@ -19,7 +19,7 @@ from drover.network.expressions.aggregates import (
 from drover.network.expressions.check import require_boolean
 from drover.network.expressions.compile import to_polars, to_spark
 from drover.network.expressions.scalar import parse_columns
-from drover.network.expressions.tree import LEFT, ONLY, RIGHT, Call, Column, Expression, Literal
+from drover.network.expressions.tree import LEFT, ONLY, RIGHT, Call, ColumnRef, Expression, Literal
 from drover.network.types import DataType
 
 
@@ -44,9 +44,9 @@ def parse_pair_predicate(text: str, left: Mapping[str, DataType], right: Mapping
 
 
 __all__ = [
-    "Aggregate",
+    "AggregateCall",
     "Call",
-    "Column",
+    "ColumnRef",
     "Expression",
     "ExpressionError",
     "Literal",

@@ -2,7 +2,7 @@
 
 Rule 1: the answer does not depend on the order of rows, except in the last digits of sums of floats.
 Rule 2: `first` and `last` go by event time, then by value; there is no other order in a stream.
-Rule 3: a total that does not fit is NULL only if the exact total does not fit; what happens on the way is no matter.
+Rule 3: a total that does not fit is NULL only if the exact total does not fit; intermediate overflow does not count.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ALIASES: Final = {"mean": "avg", "stddev_samp": "stddev", "std": "stddev", "var_
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregate:
+class AggregateCall:
     """One aggregate call; `argument` is None for count(*)."""
 
     function: str  # a row of AGGREGATES
@@ -42,7 +42,7 @@ class Aggregate:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AggregateFunction:
     """One aggregate: what it takes, and its two meanings on (argument, time)."""
 
     takes: Parameter
@@ -99,36 +99,42 @@ def _polars_last(x: pl.Expr, time: pl.Expr, _: DataType) -> pl.Expr:
     return x.sort_by(time, x, nulls_last=False, maintain_order=True).get(-1, null_on_oob=True)
 
 
-AGGREGATES: Final[Mapping[str, Row]] = {
-    "count": Row(ANYTHING, lambda _: BIGINT, lambda x, _, __: x.count().cast(pl.Int64), lambda x, _, __: f"COUNT({x})"),
-    "count distinct": Row(
+AGGREGATES: Final[Mapping[str, AggregateFunction]] = {
+    "count": AggregateFunction(
+        ANYTHING, lambda _: BIGINT, lambda x, _, __: x.count().cast(pl.Int64), lambda x, _, __: f"COUNT({x})"
+    ),
+    "count distinct": AggregateFunction(
         ORDERABLE,
         lambda _: BIGINT,
         lambda x, _, __: x.drop_nulls().n_unique().cast(pl.Int64),
         lambda x, _, __: f"COUNT(DISTINCT {x})",
     ),
-    "sum": Row(A_NUMBER, _total_type, _polars_sum, _spark_sum),
-    "avg": Row(A_NUMBER, lambda _: DOUBLE, _polars_avg, _spark_avg),
-    "min": Row(ORDERABLE, _same, lambda x, _, __: x.min(), lambda x, _, __: f"MIN({x})"),
-    "max": Row(ORDERABLE, _same, _polars_max, lambda x, _, __: f"MAX({x})"),
-    "stddev": Row(
+    "sum": AggregateFunction(A_NUMBER, _total_type, _polars_sum, _spark_sum),
+    "avg": AggregateFunction(A_NUMBER, lambda _: DOUBLE, _polars_avg, _spark_avg),
+    "min": AggregateFunction(ORDERABLE, _same, lambda x, _, __: x.min(), lambda x, _, __: f"MIN({x})"),
+    "max": AggregateFunction(ORDERABLE, _same, _polars_max, lambda x, _, __: f"MAX({x})"),
+    "stddev": AggregateFunction(
         A_NUMBER,
         lambda _: DOUBLE,
         lambda x, _, __: x.cast(pl.Float64).std(),
         lambda x, _, __: f"STDDEV_SAMP(CAST({x} AS DOUBLE))",
     ),
-    "variance": Row(
+    "variance": AggregateFunction(
         A_NUMBER,
         lambda _: DOUBLE,
         lambda x, _, __: x.cast(pl.Float64).var(),
         lambda x, _, __: f"VAR_SAMP(CAST({x} AS DOUBLE))",
     ),
-    "first": Row(ORDERABLE, _same, _polars_first, lambda x, time, _: f"MIN(STRUCT({time} AS t, {x} AS x)).x"),
-    "last": Row(ORDERABLE, _same, _polars_last, lambda x, time, _: f"MAX(STRUCT({time} AS t, {x} AS x)).x"),
+    "first": AggregateFunction(
+        ORDERABLE, _same, _polars_first, lambda x, time, _: f"MIN(STRUCT({time} AS t, {x} AS x)).x"
+    ),
+    "last": AggregateFunction(
+        ORDERABLE, _same, _polars_last, lambda x, time, _: f"MAX(STRUCT({time} AS t, {x} AS x)).x"
+    ),
 }
 
 
-def parse_aggregate(text: str, columns: Mapping[str, DataType]) -> Aggregate:
+def parse_aggregate(text: str, columns: Mapping[str, DataType]) -> AggregateCall:
     """Return the one aggregate call that `text` is, e.g. sum(price * 2)."""
     node = read(text)
     name = node.this.lower() if isinstance(node, exp.Anonymous) and isinstance(node.this, str) else ""
@@ -149,17 +155,18 @@ def parse_aggregate(text: str, columns: Mapping[str, DataType]) -> Aggregate:
                 "DISTINCT goes with count and one argument",
                 "Write count(DISTINCT x), or `distinct` for a column of this name.",
             )
-        name, inner = "count distinct", inner.expressions[0]
+        name = "count distinct"
+        inner = inner.expressions[0]
     return _check_argument(name, translate_node(inner, text, {ONLY: columns}), text)
 
 
-def _count_rows(name: str, text: str) -> Aggregate:
+def _count_rows(name: str, text: str) -> AggregateCall:
     if name != "count":
         raise ExpressionError(text, "* goes with count only", "Name a column.")
-    return Aggregate("count", None, BIGINT)
+    return AggregateCall("count", None, BIGINT)
 
 
-def _check_argument(name: str, argument: Expression, text: str) -> Aggregate:
+def _check_argument(name: str, argument: Expression, text: str) -> AggregateCall:
     """Return the aggregate if it can take `argument`."""
     row = AGGREGATES[name]
     if not row.takes.accepts(argument.type):
@@ -167,14 +174,14 @@ def _check_argument(name: str, argument: Expression, text: str) -> Aggregate:
         rule = f"the argument of {name} must be {row.takes.words}, not {check.article(argument.type)}"
         raise ExpressionError(text, rule, hint)
     if name == "count" and isinstance(argument, Literal) and argument.value is not None:
-        return Aggregate("count", None, BIGINT)  # count(1)
+        return AggregateCall("count", None, BIGINT)  # count(1)
     if not argument.columns:
         way_out = "Write count(*), or name a column; one named like a constant goes into `backticks`."
         raise ExpressionError(text, "the argument uses no column", way_out)
-    return Aggregate(name, argument, row.gives(argument.type))
+    return AggregateCall(name, argument, row.gives(argument.type))
 
 
-def aggregate_to_polars(aggregate: Aggregate, time: str) -> pl.Expr:
+def aggregate_to_polars(aggregate: AggregateCall, time: str) -> pl.Expr:
     """Return the aggregate for group_by().agg(); `time` is the column of event times, for first and last."""
     if aggregate.argument is None:
         return pl.len().cast(pl.Int64)
@@ -182,7 +189,7 @@ def aggregate_to_polars(aggregate: Aggregate, time: str) -> pl.Expr:
     return AGGREGATES[aggregate.function].polars(x, pl.col(time), aggregate.argument.type)
 
 
-def aggregate_to_spark(aggregate: Aggregate, time: str) -> str:
+def aggregate_to_spark(aggregate: AggregateCall, time: str) -> str:
     """Return the aggregate as Spark SQL; `time` is the column of event times, for first and last."""
     if aggregate.argument is None:
         return "COUNT(*)"

@@ -19,9 +19,9 @@ from drover.network.expressions.table import (
     A_NUMBER,
     AN_INTEGER,
     Constant,
-    Function,
     PolarsBuilder,
     SparkBuilder,
+    SqlFunction,
     first_type,
 )
 from drover.network.expressions.tree import Call, Literal, Value
@@ -115,7 +115,8 @@ def _polars_divide(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
 def _polars_div(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     """Truncate toward zero: Polars rounds down, which is one less if the signs differ and there is a remainder."""
     wide = _wider(call.arguments[0].type)
-    a, b = args[0].cast(wide), args[1].cast(wide)
+    a = args[0].cast(wide)
+    b = args[1].cast(wide)
     short = (a % b != 0) & ((a < 0) ^ (b < 0))
     return (a // b + short.cast(wide)).cast(pl.Int64, strict=False)
 
@@ -175,37 +176,118 @@ A_DIVISOR: Final = Constant("a whole number above 0, written out", INTEGERS, _po
 
 
 ARITHMETIC: Final = (
-    Function("+", (A_NUMBER, A_NUMBER), first_type, _exact(lambda a, b: a + b), _trying("TRY_ADD", "+"),
-             form="({0} + {1})", shared="all"),
-    Function("-", (A_NUMBER, A_NUMBER), first_type, _exact(lambda a, b: a - b), _trying("TRY_SUBTRACT", "-"),
-             form="({0} - {1})", shared="all"),
-    Function("*", (A_NUMBER, A_NUMBER), first_type, _exact(lambda a, b: a * b), _trying("TRY_MULTIPLY", "*"),
-             form="({0} * {1})", shared="all"),
-    Function("/", (A_NUMBER, A_NUMBER), DOUBLE, _polars_divide, lambda _, a: f"TRY_DIVIDE({a[0]}, {a[1]})",
-             form="({0} / {1})", through=DOUBLE, copies=2),
-    Function("div", (AN_INTEGER, AN_INTEGER), BIGINT, _polars_div, _spark_div,
-             form="({0} DIV {1})", shared="all", copies=4),
-    Function("%", (A_NUMBER, A_NUMBER), first_type, _polars_mod, lambda _, a: f"TRY_MOD({a[0]}, {a[1]})",
-             aliases=("mod",), form="({0} % {1})", shared="all", copies=4),
-    Function("pmod", (AN_INTEGER, A_DIVISOR), first_type, lambda _, a: a[0] % a[1],
-             lambda _, a: f"PMOD({a[0]}, {a[1]})", shared="all"),
-    Function("negative", (A_NUMBER,), first_type, _polars_negate, _spark_negate, form="(- {0})"),
-    Function("abs", (A_NUMBER,), first_type, _polars_abs, _spark_abs),
-    Function("sign", (A_NUMBER,), DOUBLE, lambda _, a: a[0].sign(), lambda _, a: f"SIGN({a[0]})",
-             aliases=("signum",), through=DOUBLE),
-    Function("floor", (A_NUMBER,), BIGINT, _polars_whole("floor"), _spark_whole("FLOOR"), copies=3),
-    Function("ceil", (A_NUMBER,), BIGINT, _polars_whole("ceil"), _spark_whole("CEIL"), aliases=("ceiling",), copies=3),
-    Function("round", (A_NUMBER,), first_type, _polars_round, _spark_round,
-             count_hint="For two digits write floor(x * 100 + 0.5) / 100; the engines print digits differently."),
-    Function("sqrt", (A_NUMBER,), DOUBLE, lambda _, a: a[0].sqrt(), lambda _, a: f"SQRT({a[0]})", through=DOUBLE),
-    Function("isnan", (A_FLOAT,), BOOLEAN, lambda _, a: a[0].is_nan().fill_null(False),
-             lambda _, a: f"ISNAN({a[0]})"),
-    Function("&", (AN_INTEGER, AN_INTEGER), first_type, lambda _, a: a[0] & a[1], lambda _, a: f"({a[0]} & {a[1]})",
-             form="({0} & {1})", shared="all"),
-    Function("|", (AN_INTEGER, AN_INTEGER), first_type, lambda _, a: a[0] | a[1], lambda _, a: f"({a[0]} | {a[1]})",
-             form="({0} | {1})", shared="all"),
-    Function("^", (AN_INTEGER, AN_INTEGER), first_type, lambda _, a: a[0] ^ a[1], lambda _, a: f"({a[0]} ^ {a[1]})",
-             form="({0} ^ {1})", shared="all"),
-    Function("~", (AN_INTEGER,), first_type, lambda _, a: ~a[0], lambda _, a: f"(~ {a[0]})",
-             form="(~ {0})"),
-)  # fmt: skip
+    SqlFunction(
+        "+",
+        (A_NUMBER, A_NUMBER),
+        first_type,
+        _exact(lambda a, b: a + b),
+        _trying("TRY_ADD", "+"),
+        form="({0} + {1})",
+        shared="all",
+    ),
+    SqlFunction(
+        "-",
+        (A_NUMBER, A_NUMBER),
+        first_type,
+        _exact(lambda a, b: a - b),
+        _trying("TRY_SUBTRACT", "-"),
+        form="({0} - {1})",
+        shared="all",
+    ),
+    SqlFunction(
+        "*",
+        (A_NUMBER, A_NUMBER),
+        first_type,
+        _exact(lambda a, b: a * b),
+        _trying("TRY_MULTIPLY", "*"),
+        form="({0} * {1})",
+        shared="all",
+    ),
+    SqlFunction(
+        "/",
+        (A_NUMBER, A_NUMBER),
+        DOUBLE,
+        _polars_divide,
+        lambda _, a: f"TRY_DIVIDE({a[0]}, {a[1]})",
+        form="({0} / {1})",
+        through=DOUBLE,
+        copies=2,
+    ),
+    SqlFunction(
+        "div", (AN_INTEGER, AN_INTEGER), BIGINT, _polars_div, _spark_div, form="({0} DIV {1})", shared="all", copies=4
+    ),
+    SqlFunction(
+        "%",
+        (A_NUMBER, A_NUMBER),
+        first_type,
+        _polars_mod,
+        lambda _, a: f"TRY_MOD({a[0]}, {a[1]})",
+        aliases=("mod",),
+        form="({0} % {1})",
+        shared="all",
+        copies=4,
+    ),
+    SqlFunction(
+        "pmod",
+        (AN_INTEGER, A_DIVISOR),
+        first_type,
+        lambda _, a: a[0] % a[1],
+        lambda _, a: f"PMOD({a[0]}, {a[1]})",
+        shared="all",
+    ),
+    SqlFunction("negative", (A_NUMBER,), first_type, _polars_negate, _spark_negate, form="(- {0})"),
+    SqlFunction("abs", (A_NUMBER,), first_type, _polars_abs, _spark_abs),
+    SqlFunction(
+        "sign",
+        (A_NUMBER,),
+        DOUBLE,
+        lambda _, a: a[0].sign(),
+        lambda _, a: f"SIGN({a[0]})",
+        aliases=("signum",),
+        through=DOUBLE,
+    ),
+    SqlFunction("floor", (A_NUMBER,), BIGINT, _polars_whole("floor"), _spark_whole("FLOOR"), copies=3),
+    SqlFunction(
+        "ceil", (A_NUMBER,), BIGINT, _polars_whole("ceil"), _spark_whole("CEIL"), aliases=("ceiling",), copies=3
+    ),
+    SqlFunction(
+        "round",
+        (A_NUMBER,),
+        first_type,
+        _polars_round,
+        _spark_round,
+        count_hint="For two digits write floor(x * 100 + 0.5) / 100; the engines print digits differently.",
+    ),
+    SqlFunction("sqrt", (A_NUMBER,), DOUBLE, lambda _, a: a[0].sqrt(), lambda _, a: f"SQRT({a[0]})", through=DOUBLE),
+    SqlFunction(
+        "isnan", (A_FLOAT,), BOOLEAN, lambda _, a: a[0].is_nan().fill_null(False), lambda _, a: f"ISNAN({a[0]})"
+    ),
+    SqlFunction(
+        "&",
+        (AN_INTEGER, AN_INTEGER),
+        first_type,
+        lambda _, a: a[0] & a[1],
+        lambda _, a: f"({a[0]} & {a[1]})",
+        form="({0} & {1})",
+        shared="all",
+    ),
+    SqlFunction(
+        "|",
+        (AN_INTEGER, AN_INTEGER),
+        first_type,
+        lambda _, a: a[0] | a[1],
+        lambda _, a: f"({a[0]} | {a[1]})",
+        form="({0} | {1})",
+        shared="all",
+    ),
+    SqlFunction(
+        "^",
+        (AN_INTEGER, AN_INTEGER),
+        first_type,
+        lambda _, a: a[0] ^ a[1],
+        lambda _, a: f"({a[0]} ^ {a[1]})",
+        form="({0} ^ {1})",
+        shared="all",
+    ),
+    SqlFunction("~", (AN_INTEGER,), first_type, lambda _, a: ~a[0], lambda _, a: f"(~ {a[0]})", form="(~ {0})"),
+)

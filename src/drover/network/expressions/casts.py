@@ -174,17 +174,24 @@ def find_cast(source: DataType, target: DataType) -> Cast | None:
 def refuse_cast(source: DataType, target: DataType, text: str) -> ExpressionError:
     """Return the error for a cast that is not in the table."""
     if source.is_float and target == STRING:
-        why, way_out = "the digits of a printed double differ between engines", "Cast to bigint or int first."
+        why = "the digits of a printed double differ between engines"
+        way_out = "Cast to bigint or int first."
     elif source.name in ("timestamp", "timestamp_ntz") and target.is_numeric:
-        why, way_out = "a timestamp is no number", "Write unix_micros(x), unix_millis(x) or unix_seconds(x)."
+        why = "a timestamp is no number"
+        way_out = "Write unix_micros(x), unix_millis(x) or unix_seconds(x)."
     elif source.is_numeric and target == TIMESTAMP:
-        why, way_out = "a number is no timestamp", "Write timestamp_micros(x) or timestamp_seconds(x)."
+        why = "a number is no timestamp"
+        way_out = "Write timestamp_micros(x) or timestamp_seconds(x)."
     elif source.is_float and target == BOOLEAN:
-        why, way_out = "a double is no boolean", "Write x <> 0."
+        why = "a double is no boolean"
+        way_out = "Write x <> 0."
     elif target.name == "decimal":
-        why, way_out = "the engines round decimals differently", "Cast to double, or keep the column as it is."
+        why = "the engines round decimals differently"
+        way_out = "Cast to double, or keep the column as it is."
     elif source.name == "decimal" and target == FLOAT:
-        why, way_out = "decimals go to double or whole numbers only", "Cast to double, then to float."
+        why = "decimals go to double or whole numbers only"
+        way_out = "Cast to double, then to float."
     else:
-        why, way_out = "there is no such cast", "Cast through another type, or see docs/expressions.md for all casts."
+        why = "there is no such cast"
+        way_out = "Cast through another type, or see docs/reference/expressions.md for all casts."
     return ExpressionError(text, f"{source} cannot be cast to {target}: {why}", way_out)

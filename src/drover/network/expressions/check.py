@@ -13,7 +13,7 @@ from typing import Final
 from drover.errors import ExpressionError
 from drover.network.expressions.casts import find_cast, refuse_cast
 from drover.network.expressions.literals import INTEGER_RANGE
-from drover.network.expressions.table import Constant, Function, Parameter
+from drover.network.expressions.table import Constant, Parameter, SqlFunction
 from drover.network.expressions.tree import UNTYPED, Call, Expression, Literal
 from drover.network.types import BOOLEAN, DOUBLE, INTEGERS, DataType
 
@@ -21,7 +21,7 @@ MAX_DEPTH: Final = 64  # levels; Spark gives up resolving functions such as LEFT
 MAX_WEIGHT: Final = 4_000  # nodes after compiling; Spark plans 4,000 nested CASEs for about half a minute
 
 
-def apply(row: Function, arguments: Sequence[Expression], text: str) -> Expression:
+def apply(row: SqlFunction, arguments: Sequence[Expression], text: str) -> Expression:
     """Return the call of `row` with `arguments`, each brought to the type it needs; `text` is for errors."""
     _check_count(row, len(arguments), text)
     shared = _shared_positions(row, len(arguments))
@@ -39,9 +39,10 @@ def apply(row: Function, arguments: Sequence[Expression], text: str) -> Expressi
     return _call(row.name, ready, row.result([argument.type for argument in ready]), row.copies, text)
 
 
-def _check_count(row: Function, found: int, text: str) -> None:
+def _check_count(row: SqlFunction, found: int, text: str) -> None:
     """Refuse too few or too many arguments."""
-    least, most = len(row.takes) - row.optional, len(row.takes)
+    least = len(row.takes) - row.optional
+    most = len(row.takes)
     if found < least or (found > most and not row.repeats):
         wanted = f"{least}" if least == most and not row.repeats else f"{least} or more"
         wanted = wanted if row.repeats or least == most else f"{least} to {most}"
@@ -49,7 +50,7 @@ def _check_count(row: Function, found: int, text: str) -> None:
         raise ExpressionError(text, f"{row.name} takes {wanted} {noun}, not {found}", row.count_hint)
 
 
-def _shared_positions(row: Function, count: int) -> tuple[int, ...]:
+def _shared_positions(row: SqlFunction, count: int) -> tuple[int, ...]:
     """Return the arguments that must have one common type."""
     if row.shared == "branches":  # condition, value, condition, value, ..., default
         return (*range(1, count - 1, 2), count - 1)
@@ -65,7 +66,7 @@ def _give_type(argument: Expression, wanted: DataType, parameter: Parameter, tex
     return cast(argument, parameter.types[0], text)
 
 
-def _fit(row: Function, index: int, parameter: Parameter, argument: Expression, text: str) -> Expression:
+def _fit(row: SqlFunction, index: int, parameter: Parameter, argument: Expression, text: str) -> Expression:
     """Return `argument` if `parameter` takes it."""
     what = f"argument {index + 1} of {row.name} must be {parameter.words}"
     if not parameter.accepts(argument.type):

@@ -63,7 +63,8 @@ def is_(walk: Translator, node: exp.Expr) -> Expression:
 
 def between(walk: Translator, node: exp.Expr) -> Expression:
     """Return x BETWEEN low AND high as two comparisons."""
-    low, high = node.args.get("low"), node.args.get("high")
+    low = node.args.get("low")
+    high = node.args.get("high")
     walk.demand_parentheses(exp.EQ(), node.this, low, high)
     if node.args.get("symmetric"):
         raise walk.refuse("BETWEEN SYMMETRIC is not known", "Put the smaller value first.")
@@ -81,7 +82,7 @@ def in_(walk: Translator, node: exp.Expr) -> Expression:
 
 
 def like(walk: Translator, node: exp.Expr, escape: str = "\\") -> Expression:
-    """Return x LIKE pattern, with the pattern's escape sign made a backslash."""
+    """Return x LIKE pattern, or its negation, with the pattern's escape sign made a backslash."""
     walk.demand_parentheses(exp.EQ(), node.this)
     pattern = walk.translate(node.expression)
     if escape != "\\" and isinstance(pattern, Literal) and isinstance(pattern.value, str):
@@ -89,7 +90,9 @@ def like(walk: Translator, node: exp.Expr, escape: str = "\\") -> Expression:
         if rewritten is None:
             raise walk.refuse(f"{escape!r} escapes only %, _ and itself in this pattern", "Write it twice.")
         pattern = Literal(STRING, rewritten)
-    return walk.call("like", walk.translate(node.this), pattern)
+    found = walk.call("like", walk.translate(node.this), pattern)
+    # The parser keeps the NOT of x NOT LIKE y within the node, unlike that of x NOT IN (y).
+    return walk.call("not", found) if node.args.get("negate") else found
 
 
 def escape(walk: Translator, node: exp.Expr) -> Expression:

@@ -13,7 +13,7 @@ import polars as pl
 from drover.network.expressions.casts import Cast, find_cast
 from drover.network.expressions.functions import FUNCTIONS
 from drover.network.expressions.literals import quote_name, spark_literal
-from drover.network.expressions.tree import Call, Column, Expression, Literal
+from drover.network.expressions.tree import Call, ColumnRef, Expression, Literal
 from drover.network.types import TIMESTAMP, polars_type
 
 NameColumn = Callable[[str, str], str]  # (side, column) -> how the engine calls it
@@ -31,7 +31,7 @@ def _spark_name(side: str, name: str) -> str:
 
 def to_polars(expression: Expression, name: NameColumn = _polars_name) -> pl.Expr:
     """Return the expression for Polars; `name` says what the column of a side is called in the frame."""
-    if isinstance(expression, Column):
+    if isinstance(expression, ColumnRef):
         return pl.col(name(expression.side, expression.name))
     if isinstance(expression, Literal):
         return _polars_literal(expression)
@@ -44,7 +44,7 @@ def to_polars(expression: Expression, name: NameColumn = _polars_name) -> pl.Exp
 
 def to_spark(expression: Expression, name: NameColumn = _spark_name) -> str:
     """Return the expression as Spark SQL; `name` gives the SQL of a column, backticks included."""
-    if isinstance(expression, Column):
+    if isinstance(expression, ColumnRef):
         return name(expression.side, expression.name)
     if isinstance(expression, Literal):
         return spark_literal(expression)

@@ -1,4 +1,4 @@
-"""One example for each function, operator, other spelling and aggregate, for docs/expressions.md.
+"""One example for each function, operator, other spelling and aggregate, for docs/reference/expressions.md.
 
 Rule 1: an example of a scalar uses no columns, so that its value can stand beside it; the reference computes it, and
 the tests compute it in Spark as well.

@@ -11,12 +11,12 @@ from typing import Final
 from drover.network.expressions.arithmetic import ARITHMETIC
 from drover.network.expressions.logic import LOGIC
 from drover.network.expressions.strings import STRINGS
-from drover.network.expressions.table import Function
+from drover.network.expressions.table import SqlFunction
 from drover.network.expressions.times import TIMES
 
-ROWS: Final[tuple[Function, ...]] = (*ARITHMETIC, *LOGIC, *STRINGS, *TIMES)
-FUNCTIONS: Final[Mapping[str, Function]] = {row.name: row for row in ROWS}
-BY_NAME: Final[Mapping[str, Function]] = {name: row for row in ROWS for name in (row.name, *row.aliases)}
+ROWS: Final[tuple[SqlFunction, ...]] = (*ARITHMETIC, *LOGIC, *STRINGS, *TIMES)
+FUNCTIONS: Final[Mapping[str, SqlFunction]] = {row.name: row for row in ROWS}
+BY_NAME: Final[Mapping[str, SqlFunction]] = {name: row for row in ROWS for name in (row.name, *row.aliases)}
 
 LAST_DIGIT: Final = (
     "its last digit differs between engines",

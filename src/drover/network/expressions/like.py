@@ -1,6 +1,6 @@
 r"""LIKE patterns: % for any text, _ for one code point, and \ to mean the next character itself.
 
-Rule 1: a pattern is taken apart here once; both engines get what was understood, not what was written.
+Rule 1: a pattern is parsed here once; both engines get the parsed pattern, not the original text.
 """
 
 from __future__ import annotations

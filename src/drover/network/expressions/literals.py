@@ -1,4 +1,4 @@
-"""Constants: how their text is read, and how Spark is told about them.
+"""Constants: how their text is parsed, and how they are written in Spark SQL.
 
 Rule 1: no character of a user's string reaches Spark's parser unless it is on the list of harmless ones.
 Rule 2: a date or timestamp is one of the years 0001 to 9999, which both engines and Python can hold.

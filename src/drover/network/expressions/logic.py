@@ -19,9 +19,9 @@ from drover.network.expressions.table import (
     ORDERABLE,
     ORDERED,
     Constant,
-    Function,
     PolarsBuilder,
     SparkBuilder,
+    SqlFunction,
     first_type,
     last_type,
 )
@@ -31,7 +31,7 @@ from drover.network.types import BOOLEAN, STRING, DataType, polars_type
 Comparison = Callable[[pl.Expr, pl.Expr], pl.Expr]
 
 
-def _compare(name: str, polars: Comparison, mirrored: Comparison) -> Function:
+def _compare(name: str, polars: Comparison, mirrored: Comparison) -> SqlFunction:
     """Return the row of one comparison; `mirrored` means the same with its operands exchanged."""
 
     def build(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
@@ -40,7 +40,7 @@ def _compare(name: str, polars: Comparison, mirrored: Comparison) -> Function:
         constant_first = not call.arguments[0].columns and call.arguments[1].columns
         return mirrored(args[1], args[0]) if constant_first else polars(args[0], args[1])
 
-    return Function(
+    return SqlFunction(
         name,
         (ORDERABLE, ORDERABLE),
         BOOLEAN,
@@ -134,24 +134,92 @@ LOGIC: Final = (
     _compare(">", operator.gt, operator.lt),
     _compare(">=", operator.ge, operator.le),
     _compare("<=>", pl.Expr.eq_missing, pl.Expr.eq_missing),
-    Function("is null", (ANYTHING,), BOOLEAN, lambda _, a: a[0].is_null(), lambda _, a: f"({a[0]} IS NULL)",
-             aliases=("isnull",), form="({0} IS NULL)"),
-    Function("is not null", (ANYTHING,), BOOLEAN, lambda _, a: a[0].is_not_null(),
-             lambda _, a: f"({a[0]} IS NOT NULL)", aliases=("isnotnull",), form="({0} IS NOT NULL)"),
-    Function("in", (ORDERABLE, AN_ITEM), BOOLEAN, _polars_in,
-             lambda _, a: f"({a[0]} IN ({', '.join(a[1:])}))", form="({0} IN ({rest}))", shared="all", repeats=True),
-    Function("and", (A_BOOLEAN, A_BOOLEAN), BOOLEAN, lambda _, a: _balanced(a, lambda x, y: x & y), _joined("AND"),
-             form="({0} AND {1})", repeats=True),
-    Function("or", (A_BOOLEAN, A_BOOLEAN), BOOLEAN, lambda _, a: _balanced(a, lambda x, y: x | y), _joined("OR"),
-             form="({0} OR {1})", repeats=True),
-    Function("not", (A_BOOLEAN,), BOOLEAN, lambda _, a: ~a[0], lambda _, a: f"(NOT {a[0]})", form="(NOT {0})"),
-    Function("if", (A_BOOLEAN, ANYTHING, ANYTHING), last_type, _polars_case, _spark_case, shared="branches"),
-    Function("case", (A_BOOLEAN, ANYTHING, ANYTHING), last_type, _polars_case, _spark_case,
-             form="CASE WHEN {0} THEN {1} ELSE {2} END", shared="branches", repeats=True),
-    Function("coalesce", (ANYTHING,), first_type, _polars_coalesce, called("COALESCE"),
-             aliases=("ifnull", "nvl"), shared="all", repeats=True, copies=2),
-    Function("greatest", (ORDERABLE, ORDERABLE), first_type, _polars_extreme(largest=True), called("GREATEST"),
-             shared="all", repeats=True, copies=2),
-    Function("least", (ORDERABLE, ORDERABLE), first_type, _polars_extreme(largest=False), called("LEAST"),
-             shared="all", repeats=True),
-)  # fmt: skip
+    SqlFunction(
+        "is null",
+        (ANYTHING,),
+        BOOLEAN,
+        lambda _, a: a[0].is_null(),
+        lambda _, a: f"({a[0]} IS NULL)",
+        aliases=("isnull",),
+        form="({0} IS NULL)",
+    ),
+    SqlFunction(
+        "is not null",
+        (ANYTHING,),
+        BOOLEAN,
+        lambda _, a: a[0].is_not_null(),
+        lambda _, a: f"({a[0]} IS NOT NULL)",
+        aliases=("isnotnull",),
+        form="({0} IS NOT NULL)",
+    ),
+    SqlFunction(
+        "in",
+        (ORDERABLE, AN_ITEM),
+        BOOLEAN,
+        _polars_in,
+        lambda _, a: f"({a[0]} IN ({', '.join(a[1:])}))",
+        form="({0} IN ({rest}))",
+        shared="all",
+        repeats=True,
+    ),
+    SqlFunction(
+        "and",
+        (A_BOOLEAN, A_BOOLEAN),
+        BOOLEAN,
+        lambda _, a: _balanced(a, lambda x, y: x & y),
+        _joined("AND"),
+        form="({0} AND {1})",
+        repeats=True,
+    ),
+    SqlFunction(
+        "or",
+        (A_BOOLEAN, A_BOOLEAN),
+        BOOLEAN,
+        lambda _, a: _balanced(a, lambda x, y: x | y),
+        _joined("OR"),
+        form="({0} OR {1})",
+        repeats=True,
+    ),
+    SqlFunction("not", (A_BOOLEAN,), BOOLEAN, lambda _, a: ~a[0], lambda _, a: f"(NOT {a[0]})", form="(NOT {0})"),
+    SqlFunction("if", (A_BOOLEAN, ANYTHING, ANYTHING), last_type, _polars_case, _spark_case, shared="branches"),
+    SqlFunction(
+        "case",
+        (A_BOOLEAN, ANYTHING, ANYTHING),
+        last_type,
+        _polars_case,
+        _spark_case,
+        form="CASE WHEN {0} THEN {1} ELSE {2} END",
+        shared="branches",
+        repeats=True,
+    ),
+    SqlFunction(
+        "coalesce",
+        (ANYTHING,),
+        first_type,
+        _polars_coalesce,
+        called("COALESCE"),
+        aliases=("ifnull", "nvl"),
+        shared="all",
+        repeats=True,
+        copies=2,
+    ),
+    SqlFunction(
+        "greatest",
+        (ORDERABLE, ORDERABLE),
+        first_type,
+        _polars_extreme(largest=True),
+        called("GREATEST"),
+        shared="all",
+        repeats=True,
+        copies=2,
+    ),
+    SqlFunction(
+        "least",
+        (ORDERABLE, ORDERABLE),
+        first_type,
+        _polars_extreme(largest=False),
+        called("LEAST"),
+        shared="all",
+        repeats=True,
+    ),
+)

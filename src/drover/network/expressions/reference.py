@@ -1,6 +1,6 @@
-"""docs/expressions.md, made from the tables that decide what is accepted.
+"""docs/reference/expressions.md, made from the tables that decide what is accepted.
 
-Rule 1: nothing is listed here that a table does not say; a new row appears in the file without a change here.
+Rule 1: everything listed comes from a table, so a new row appears on the page without a change here.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from drover.network.expressions.logic import LOGIC
 from drover.network.expressions.scalar import parse_columns
 from drover.network.expressions.strings import STRINGS
 from drover.network.expressions.syntax import MAX_NESTING, MAX_TEXT
-from drover.network.expressions.table import Function
+from drover.network.expressions.table import SqlFunction
 from drover.network.expressions.times import EXTRACTS, INTERVAL_MICROS, TIMES
 from drover.network.expressions.translate import NO_DISTINCT, NO_INTERVAL, NO_STAR, NO_TUPLE, SIDE_BY_SIDE
 from drover.network.expressions.tree import ONLY
 from drover.network.expressions.words import CONSTANTS, FORBIDDEN, RESERVED
 from drover.network.types import SIMPLE, DataType, decimal
 
-FAMILIES: Final[Mapping[str, Sequence[Function]]] = {
+FAMILIES: Final[Mapping[str, Sequence[SqlFunction]]] = {
     "Numbers": ARITHMETIC,
     "Truth and choice": LOGIC,
     "Strings": STRINGS,
@@ -68,7 +68,7 @@ Constants: `12`, `12L` (bigint), `1.5`, `1e3`, `'text'`, `"text"`, `TRUE`, `FALS
 
 
 def reference() -> str:
-    """Return docs/expressions.md."""
+    """Return docs/reference/expressions.md."""
     parts = [_functions(), _spellings(), _casts(), _aggregates(), _refusals()]
     return "\n".join([INTRODUCTION, *(line for part in parts for line in part), ""])
 
@@ -160,7 +160,7 @@ def _code(text: str) -> str:
     return f"`{text}`"
 
 
-def _written(row: Function) -> str:
+def _written(row: SqlFunction) -> str:
     """Return how a row is written, in all its spellings."""
     letters = LETTERS[: len(row.takes)]
     if row.form:
@@ -175,13 +175,13 @@ def _written(row: Function) -> str:
     return ", ".join(map(_code, [*form, *(f"{name}({inside}{more})" for name in calls)]))
 
 
-def _arguments(row: Function) -> str:
+def _arguments(row: SqlFunction) -> str:
     """Return what a row takes; one phrase for neighbours that take the same."""
     groups = itertools.groupby(zip(row.takes, LETTERS, strict=False), key=lambda pair: pair[0].words)
     return "; ".join(f"{', '.join(letter for _, letter in group)}: {words}" for words, group in groups)
 
 
-def _result(row: Function) -> str:
+def _result(row: SqlFunction) -> str:
     """Return the type of a row's result, or which argument has it."""
     if isinstance(row.gives, DataType):
         return str(row.gives)

@@ -1,8 +1,8 @@
 """Scalar expressions: from text to a typed tree in one step.
 
-Rule 1: this is the only door; no text reaches the compiler without passing the checks behind it.
-Rule 2: a network repeats its texts, and each is read when it is checked and again when it is compiled; what a short
-text means on given columns is remembered, which is safe because trees are frozen.
+Rule 1: this is the only entry; every text is checked here before it reaches the compiler. Rule 2: a network repeats its
+texts, and each is parsed when it is checked and again when it is compiled. So the trees of short texts are cached,
+which is safe because trees are frozen.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from drover.network.expressions.tree import UNTYPED, Expression
 from drover.network.types import DataType
 
 KEPT: Final = 1_024  # trees
-LONGEST_KEPT: Final = 1_000  # characters, so that all that is kept stays below some 50 MB, whatever the texts
+LONGEST_KEPT: Final = 1_000  # characters, so that the cache stays below about 50 MB
 
 Key = tuple[tuple[str, tuple[tuple[str, DataType], ...]], ...]  # Columns, but hashable
 
@@ -49,7 +49,7 @@ def translate_node(node: exp.Expr, text: str, columns: Columns) -> Expression:
         raise ExpressionError(text, rule, "Compute a part of it in an operator before this one.") from None
     except ExpressionError as error:
         raise ExpressionError(error.found, error.rule, error.way_out + _hidden_columns(node, columns)) from None
-    to_spark(expression)  # a column name that Spark cannot be told is found now, not when the query runs
+    to_spark(expression)  # a column name that cannot be written in Spark SQL is refused now, not when the query runs
     return expression
 
 

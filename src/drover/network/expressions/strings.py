@@ -14,7 +14,7 @@ import polars as pl
 from drover.network.expressions.like import like_to_regex, like_to_spark, readable_pattern
 from drover.network.expressions.literals import quote
 from drover.network.expressions.logic import called
-from drover.network.expressions.table import A_COUNT, A_STRING, Constant, Function, PolarsBuilder
+from drover.network.expressions.table import A_COUNT, A_STRING, Constant, PolarsBuilder, SqlFunction
 from drover.network.expressions.tree import Call, Literal, Value
 from drover.network.types import BOOLEAN, INT, INTEGERS, STRING
 
@@ -91,12 +91,14 @@ def _polars_position(text: pl.Expr, part: pl.Expr) -> pl.Expr:
 
 
 def _padding(call: Call) -> str:
-    size, pad = _constant_count(call, 1), constant_text(call, 2) if len(call.arguments) == 3 else " "
+    size = _constant_count(call, 1)
+    pad = constant_text(call, 2) if len(call.arguments) == 3 else " "
     return (pad * max(size, 0))[: max(size, 0)]
 
 
 def _polars_lpad(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
-    size, text = max(_constant_count(call, 1), 0), args[0]
+    size = max(_constant_count(call, 1), 0)
+    text = args[0]
     missing = (size - text.str.len_chars().cast(pl.Int64)).clip(lower_bound=0)
     return pl.concat_str([pl.lit(_padding(call)).str.slice(pl.lit(0), missing), text.str.head(size)])
 
@@ -119,7 +121,8 @@ def _polars_replace(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
 
 
 def _polars_split_part(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
-    by, part = constant_text(call, 1), _constant_count(call, 2)
+    by = constant_text(call, 1)
+    part = _constant_count(call, 2)
     index = part - 1 if part > 0 else part
     if not by:
         return pl.when(args[0].is_not_null()).then(args[0] if part in (1, -1) else pl.lit(""))
@@ -137,45 +140,109 @@ def _each(method: Callable[[pl.Expr], pl.Expr]) -> PolarsBuilder:
 
 
 STRINGS: Final = (
-    Function("length", (A_STRING,), INT, _each(lambda x: x.str.len_chars().cast(pl.Int32)), called("CHAR_LENGTH"),
-             aliases=("char_length", "character_length", "len")),
-    Function("octet_length", (A_STRING,), INT, _each(lambda x: x.str.len_bytes().cast(pl.Int32)),
-             called("OCTET_LENGTH")),
-    Function("upper", (A_STRING,), STRING, _each(lambda x: x.str.to_uppercase()), called("UPPER"), aliases=("ucase",)),
+    SqlFunction(
+        "length",
+        (A_STRING,),
+        INT,
+        _each(lambda x: x.str.len_chars().cast(pl.Int32)),
+        called("CHAR_LENGTH"),
+        aliases=("char_length", "character_length", "len"),
+    ),
+    SqlFunction(
+        "octet_length", (A_STRING,), INT, _each(lambda x: x.str.len_bytes().cast(pl.Int32)), called("OCTET_LENGTH")
+    ),
+    SqlFunction(
+        "upper", (A_STRING,), STRING, _each(lambda x: x.str.to_uppercase()), called("UPPER"), aliases=("ucase",)
+    ),
     # The small form of the Greek sigma depends on its neighbours, and on the Unicode version of each engine:
     # here it is never the final one.
-    Function("lower", (A_STRING,), STRING,
-             _each(lambda x: x.str.replace_all(CAPITAL_SIGMA, SMALL_SIGMA, literal=True).str.to_lowercase()),
-             lambda _, a: f"LOWER(REPLACE({a[0]}, {quote(CAPITAL_SIGMA)}, {quote(SMALL_SIGMA)}))", aliases=("lcase",)),
-    Function("concat", (A_STRING,), STRING, lambda _, a: pl.concat_str(list(a)), called("CONCAT"), aliases=("||",),
-             repeats=True),
-    Function("concat_ws", (TEXT, A_STRING), STRING,
-             lambda c, a: pl.concat_str(list(a[1:]), separator=constant_text(c, 0), ignore_nulls=True),
-             called("CONCAT_WS"), repeats=True),
-    Function("substring", (A_STRING, A_COUNT, A_COUNT), STRING, _polars_substring, called("SUBSTRING"),
-             aliases=("substr", "mid"), optional=1, copies=4),
-    Function("left", (A_STRING, A_COUNT), STRING,
-             lambda _, a: a[0].str.head(a[1].cast(pl.Int64).clip(lower_bound=0)), called("LEFT")),
-    Function("right", (A_STRING, A_COUNT), STRING,
-             lambda _, a: a[0].str.tail(a[1].cast(pl.Int64).clip(lower_bound=0)), called("RIGHT")),
-    Function("trim", (A_STRING,), STRING, _each(lambda x: x.str.strip_chars(" ")), called("TRIM")),
-    Function("ltrim", (A_STRING,), STRING, _each(lambda x: x.str.strip_chars_start(" ")), called("LTRIM")),
-    Function("rtrim", (A_STRING,), STRING, _each(lambda x: x.str.strip_chars_end(" ")), called("RTRIM")),
-    Function("startswith", (A_STRING, A_STRING), BOOLEAN, lambda _, a: a[0].str.starts_with(a[1]),
-             called("STARTSWITH")),
-    Function("endswith", (A_STRING, A_STRING), BOOLEAN, lambda _, a: a[0].str.ends_with(a[1]), called("ENDSWITH")),
-    Function("contains", (A_STRING, A_STRING), BOOLEAN, lambda _, a: a[0].str.contains(a[1], literal=True),
-             called("CONTAINS")),
-    Function("instr", (A_STRING, A_STRING), INT, lambda _, a: _polars_position(a[0], a[1]), called("INSTR"), copies=4),
-    Function("locate", (A_STRING, A_STRING), INT, lambda _, a: _polars_position(a[1], a[0]), called("LOCATE"),
-             aliases=("position",), copies=4),
-    Function("replace", (A_STRING, TEXT, TEXT), STRING, _polars_replace, called("REPLACE")),
-    Function("repeat", (A_STRING, COUNT), STRING, _polars_repeat, called("REPEAT"), copies=2),
-    Function("lpad", (A_STRING, COUNT, TEXT), STRING, _polars_lpad, called("LPAD"), optional=1, copies=2),
-    Function("rpad", (A_STRING, COUNT, TEXT), STRING, _polars_rpad, called("RPAD"), optional=1),
-    Function("split_part", (A_STRING, TEXT, PART), STRING, _polars_split_part, called("SPLIT_PART"), copies=2),
-    Function("reverse", (A_STRING,), STRING, _polars_reverse, called("REVERSE")),
-    Function("like", (A_STRING, PATTERN), BOOLEAN,
-             lambda c, a: a[0].str.contains(like_to_regex(constant_text(c, 1))),
-             lambda c, a: f"({a[0]} LIKE {like_to_spark(constant_text(c, 1))})", form="({0} LIKE {1})"),
-)  # fmt: skip
+    SqlFunction(
+        "lower",
+        (A_STRING,),
+        STRING,
+        _each(lambda x: x.str.replace_all(CAPITAL_SIGMA, SMALL_SIGMA, literal=True).str.to_lowercase()),
+        lambda _, a: f"LOWER(REPLACE({a[0]}, {quote(CAPITAL_SIGMA)}, {quote(SMALL_SIGMA)}))",
+        aliases=("lcase",),
+    ),
+    SqlFunction(
+        "concat",
+        (A_STRING,),
+        STRING,
+        lambda _, a: pl.concat_str(list(a)),
+        called("CONCAT"),
+        aliases=("||",),
+        repeats=True,
+    ),
+    SqlFunction(
+        "concat_ws",
+        (TEXT, A_STRING),
+        STRING,
+        lambda c, a: pl.concat_str(list(a[1:]), separator=constant_text(c, 0), ignore_nulls=True),
+        called("CONCAT_WS"),
+        repeats=True,
+    ),
+    SqlFunction(
+        "substring",
+        (A_STRING, A_COUNT, A_COUNT),
+        STRING,
+        _polars_substring,
+        called("SUBSTRING"),
+        aliases=("substr", "mid"),
+        optional=1,
+        copies=4,
+    ),
+    SqlFunction(
+        "left",
+        (A_STRING, A_COUNT),
+        STRING,
+        lambda _, a: a[0].str.head(a[1].cast(pl.Int64).clip(lower_bound=0)),
+        called("LEFT"),
+    ),
+    SqlFunction(
+        "right",
+        (A_STRING, A_COUNT),
+        STRING,
+        lambda _, a: a[0].str.tail(a[1].cast(pl.Int64).clip(lower_bound=0)),
+        called("RIGHT"),
+    ),
+    SqlFunction("trim", (A_STRING,), STRING, _each(lambda x: x.str.strip_chars(" ")), called("TRIM")),
+    SqlFunction("ltrim", (A_STRING,), STRING, _each(lambda x: x.str.strip_chars_start(" ")), called("LTRIM")),
+    SqlFunction("rtrim", (A_STRING,), STRING, _each(lambda x: x.str.strip_chars_end(" ")), called("RTRIM")),
+    SqlFunction(
+        "startswith", (A_STRING, A_STRING), BOOLEAN, lambda _, a: a[0].str.starts_with(a[1]), called("STARTSWITH")
+    ),
+    SqlFunction("endswith", (A_STRING, A_STRING), BOOLEAN, lambda _, a: a[0].str.ends_with(a[1]), called("ENDSWITH")),
+    SqlFunction(
+        "contains",
+        (A_STRING, A_STRING),
+        BOOLEAN,
+        lambda _, a: a[0].str.contains(a[1], literal=True),
+        called("CONTAINS"),
+    ),
+    SqlFunction(
+        "instr", (A_STRING, A_STRING), INT, lambda _, a: _polars_position(a[0], a[1]), called("INSTR"), copies=4
+    ),
+    SqlFunction(
+        "locate",
+        (A_STRING, A_STRING),
+        INT,
+        lambda _, a: _polars_position(a[1], a[0]),
+        called("LOCATE"),
+        aliases=("position",),
+        copies=4,
+    ),
+    SqlFunction("replace", (A_STRING, TEXT, TEXT), STRING, _polars_replace, called("REPLACE")),
+    SqlFunction("repeat", (A_STRING, COUNT), STRING, _polars_repeat, called("REPEAT"), copies=2),
+    SqlFunction("lpad", (A_STRING, COUNT, TEXT), STRING, _polars_lpad, called("LPAD"), optional=1, copies=2),
+    SqlFunction("rpad", (A_STRING, COUNT, TEXT), STRING, _polars_rpad, called("RPAD"), optional=1),
+    SqlFunction("split_part", (A_STRING, TEXT, PART), STRING, _polars_split_part, called("SPLIT_PART"), copies=2),
+    SqlFunction("reverse", (A_STRING,), STRING, _polars_reverse, called("REVERSE")),
+    SqlFunction(
+        "like",
+        (A_STRING, PATTERN),
+        BOOLEAN,
+        lambda c, a: a[0].str.contains(like_to_regex(constant_text(c, 1))),
+        lambda c, a: f"({a[0]} LIKE {like_to_spark(constant_text(c, 1))})",
+        form="({0} LIKE {1})",
+    ),
+)

@@ -1,4 +1,4 @@
-"""From text to a raw SQL tree, with everything hostile turned away before it can cost anything.
+"""From text to a raw SQL tree; hostile text is refused before it can cost time or memory.
 
 Rule 1: whatever the text, the outcome is a tree or an ExpressionError, quickly.
 Rule 2: functions stay as they were written. sqlglot's own functions rewrite their arguments, hence the empty tables.
@@ -20,7 +20,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from drover.errors import ExpressionError
-from drover.network.expressions.words import settle
+from drover.network.expressions.words import resolve_words
 
 MAX_TEXT: Final = 20_000  # characters
 MAX_NESTING: Final = 100  # open parentheses, CASEs and prefix operators
@@ -63,7 +63,7 @@ def read(text: str) -> exp.Expr:
         raise ExpressionError(text, f"an expression has at most {MAX_TEXT} characters", "Split it over two operators.")
     try:
         text.encode()
-        tokens = settle(_tokenize(text), text)
+        tokens = resolve_words(_tokenize(text), text)
         _check_nesting(tokens, text)
         with deep_stack():
             found = ExpressionDialect().parser().parse_into(exp.Condition, tokens, text)
@@ -121,7 +121,7 @@ def _too_deep(text: str) -> ExpressionError:
 
 
 def _reason(error: Exception) -> str:
-    """Return in a few words what the parser stumbled over."""
+    """Return in a few words what the parser could not parse."""
     faults = error.errors if isinstance(error, ParseError) else []
     if not faults:
         return "it cannot be parsed"

@@ -1,4 +1,4 @@
-"""What a row of the function table says.
+"""The rows of the function table.
 
 Rule 1: a row is data plus two pure builders, one per engine; both must mean the same on every row of every frame.
 Rule 2: nothing but the row decides what is accepted, so the tests generate their expressions from the rows as well.
@@ -58,7 +58,7 @@ class Constant(Parameter):
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class SqlFunction:
     """One row: names, types and the two meanings, which must be the same."""
 
     name: str

@@ -22,9 +22,9 @@ from drover.network.expressions.table import (
     AN_INSTANT,
     AN_INTEGER,
     Constant,
-    Function,
     PolarsBuilder,
     SparkBuilder,
+    SqlFunction,
     first_type,
 )
 from drover.network.expressions.tree import Call
@@ -65,7 +65,8 @@ def _within(value: str, first: int, last: int) -> str:
     Shifting the range to the end of bigint and back makes every number outside it overflow, which TRY_ADD turns
     into NULL. CASE would have to repeat `value`, and nested expressions would grow without bound.
     """
-    up, down = 2**63 - 1 - last, 2**63 + first
+    up = 2**63 - 1 - last
+    down = 2**63 + first
     below = f"TRY_SUBTRACT(TRY_ADD({value}, {up}L), {up}L)"
     return f"TRY_ADD(TRY_SUBTRACT({below}, {down}L), {down}L)"
 
@@ -84,9 +85,9 @@ def _like_argument(call: Call, sql: str) -> str:
     return sql if call.type == TIMESTAMP else f"CAST({sql} AS TIMESTAMP_NTZ)"
 
 
-def _part(name: str, polars: Callable[[pl.Expr], pl.Expr], clock: bool = False, **more: tuple[str, ...]) -> Function:
+def _part(name: str, polars: Callable[[pl.Expr], pl.Expr], clock: bool = False, **more: tuple[str, ...]) -> SqlFunction:
     """Return the row that takes one number out of a date or timestamp."""
-    return Function(
+    return SqlFunction(
         name,
         (AN_INSTANT if clock else A_DAY,),
         INT,
@@ -96,9 +97,9 @@ def _part(name: str, polars: Callable[[pl.Expr], pl.Expr], clock: bool = False, 
     )
 
 
-def _unix(name: str, size: int) -> Function:
+def _unix(name: str, size: int) -> SqlFunction:
     """Return the row that counts units of `size` microseconds since 1970, rounded down."""
-    return Function(
+    return SqlFunction(
         f"unix_{name}",
         (AN_INSTANT,),
         BIGINT,
@@ -107,7 +108,7 @@ def _unix(name: str, size: int) -> Function:
     )
 
 
-def _from_unix(name: str, size: int) -> Function:
+def _from_unix(name: str, size: int) -> SqlFunction:
     """Return the row that turns a count of units of `size` microseconds since 1970 into a timestamp."""
 
     def polars(_: Call, args: Sequence[pl.Expr]) -> pl.Expr:
@@ -118,7 +119,7 @@ def _from_unix(name: str, size: int) -> Function:
         count = f"TRY_MULTIPLY(CAST({args[0]} AS BIGINT), {size}L)"
         return f"TIMESTAMP_MICROS({_within(count, FIRST_MICRO, LAST_MICRO)})"
 
-    return Function(f"timestamp_{name}", (AN_INTEGER,), TIMESTAMP, polars, spark, copies=2)
+    return SqlFunction(f"timestamp_{name}", (AN_INTEGER,), TIMESTAMP, polars, spark, copies=2)
 
 
 def _polars_shift_days(sign: int) -> PolarsBuilder:
@@ -183,22 +184,52 @@ TIMES: Final = (
     _from_unix("micros", 1),
     _from_unix("millis", 1_000),
     _from_unix("seconds", 1_000_000),
-    Function("date_trunc", (UNIT, AN_INSTANT), lambda types: types[1], _polars_trunc,
-             lambda c, a: _like_argument(c, f"DATE_TRUNC({a[0]}, {_as_timestamp(c, 1, a[1])})")),
-    Function("to_date", (A_DAY,), DATE, lambda _, a: a[0].cast(pl.Date), lambda _, a: f"CAST({a[0]} AS DATE)",
-             aliases=("date",)),
-    Function("date_add", (A_DATE, A_COUNT), DATE, _polars_shift_days(1), _spark_shift_days("TRY_ADD"), copies=2,
-             aliases=("dateadd",)),
-    Function("date_sub", (A_DATE, A_COUNT), DATE, _polars_shift_days(-1), _spark_shift_days("TRY_SUBTRACT"), copies=2),
-    Function("datediff", (A_DATE, A_DATE), INT, lambda _, a: a[0].to_physical() - a[1].to_physical(),
-             lambda _, a: f"DATEDIFF({a[0]}, {a[1]})", aliases=("date_diff",)),
-    Function("last_day", (A_DATE,), DATE, lambda _, a: a[0].dt.month_end(), lambda _, a: f"LAST_DAY({a[0]})"),
-    Function("date_format", (A_DAY, FORMAT), STRING,
-             _polars_format,
-             lambda c, a: f"DATE_FORMAT({_as_timestamp(c, 0, a[0])}, {format_to_spark(constant_text(c, 1))})"),
+    SqlFunction(
+        "date_trunc",
+        (UNIT, AN_INSTANT),
+        lambda types: types[1],
+        _polars_trunc,
+        lambda c, a: _like_argument(c, f"DATE_TRUNC({a[0]}, {_as_timestamp(c, 1, a[1])})"),
+    ),
+    SqlFunction(
+        "to_date",
+        (A_DAY,),
+        DATE,
+        lambda _, a: a[0].cast(pl.Date),
+        lambda _, a: f"CAST({a[0]} AS DATE)",
+        aliases=("date",),
+    ),
+    SqlFunction(
+        "date_add",
+        (A_DATE, A_COUNT),
+        DATE,
+        _polars_shift_days(1),
+        _spark_shift_days("TRY_ADD"),
+        copies=2,
+        aliases=("dateadd",),
+    ),
+    SqlFunction(
+        "date_sub", (A_DATE, A_COUNT), DATE, _polars_shift_days(-1), _spark_shift_days("TRY_SUBTRACT"), copies=2
+    ),
+    SqlFunction(
+        "datediff",
+        (A_DATE, A_DATE),
+        INT,
+        lambda _, a: a[0].to_physical() - a[1].to_physical(),
+        lambda _, a: f"DATEDIFF({a[0]}, {a[1]})",
+        aliases=("date_diff",),
+    ),
+    SqlFunction("last_day", (A_DATE,), DATE, lambda _, a: a[0].dt.month_end(), lambda _, a: f"LAST_DAY({a[0]})"),
+    SqlFunction(
+        "date_format",
+        (A_DAY, FORMAT),
+        STRING,
+        _polars_format,
+        lambda c, a: f"DATE_FORMAT({_as_timestamp(c, 0, a[0])}, {format_to_spark(constant_text(c, 1))})",
+    ),
     # What `ts + INTERVAL` means; the interval has become a count of microseconds.
-    Function("shift", (AN_INSTANT, MICROS), first_type, _polars_shift, _spark_shift, form="({0} + {1})", copies=2),
-)  # fmt: skip
+    SqlFunction("shift", (AN_INSTANT, MICROS), first_type, _polars_shift, _spark_shift, form="({0} + {1})", copies=2),
+)
 
 INTERVAL_MICROS: Final[Mapping[str, int]] = {
     "microsecond": 1,

@@ -16,7 +16,7 @@ from drover.errors import ExpressionError, nearest
 from drover.network.expressions import check, clauses
 from drover.network.expressions.functions import BY_NAME, FUNCTIONS, REFUSED
 from drover.network.expressions.literals import INTEGER_RANGE, integer_literal, read_number
-from drover.network.expressions.tree import UNTYPED, Column, Expression, Literal
+from drover.network.expressions.tree import UNTYPED, ColumnRef, Expression, Literal
 from drover.network.expressions.words import FORBIDDEN
 from drover.network.types import (
     BOOLEAN,
@@ -93,14 +93,16 @@ class Translator:
         return check.apply(FUNCTIONS[name], arguments, self.text)
 
     def _binary(self, node: exp.Expr) -> Expression:
-        left, right = node.args.get("this"), node.args.get("expression")
+        left = node.args.get("this")
+        right = node.args.get("expression")
         self.demand_parentheses(node, left, right)
         name = BINARY[type(node)]
         if name in ("+", "-") and isinstance(right, exp.Interval):
             return self.call("shift", self.translate(left), clauses.interval(self, right, 1 if name == "+" else -1))
         if name == "+" and isinstance(left, exp.Interval):
             return self.call("shift", self.translate(right), clauses.interval(self, left, 1))
-        a, b = self.translate(left), self.translate(right)
+        a = self.translate(left)
+        b = self.translate(right)
         if name == "-" and {a.type, b.type} <= {TIMESTAMP, TIMESTAMP_NTZ, DATE}:
             way_out = "Write unix_micros(a) - unix_micros(b), or datediff(a, b) for dates."
             raise self.refuse("the difference of two times is no column type", way_out)
@@ -128,7 +130,8 @@ class Translator:
     def _column(self, node: exp.Expr) -> Expression:
         if not isinstance(node.this, exp.Identifier) or node.args.get("db") or node.args.get("catalog"):
             raise self.refuse("a column is a name, or left.name or right.name in a join", "Write only that.")
-        name, table = node.this.name, node.args.get("table")
+        name = node.this.name
+        table = node.args.get("table")
         sides = [table.name] if table is not None else [side for side in self.columns if name in self.columns[side]]
         if table is not None and table.name not in self.columns:
             known = " or ".join(side for side in self.columns if side) or "no prefix"
@@ -139,7 +142,7 @@ class Translator:
             )
         if not sides or name not in self.columns[sides[0]]:
             raise self._unknown_column(name, sides)
-        return Column(self.columns[sides[0]][name], name, sides[0])
+        return ColumnRef(self.columns[sides[0]][name], name, sides[0])
 
     def _unknown_column(self, name: str, sides: list[str]) -> ExpressionError:
         if name.lower() in REFUSED:
@@ -196,7 +199,7 @@ def _flatten(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
 CALLABLE: Final = {
     name: row for name, row in BY_NAME.items() if name.isidentifier() and (name in row.aliases or not row.form)
 }
-SEE_ALL: Final = "See docs/expressions.md for all there is."
+SEE_ALL: Final = "See docs/reference/expressions.md for all there is."
 SIDE_BY_SIDE: Final = ("two strings stand side by side", r"Write || between them, or \' for a quote in a string.")
 NO_INTERVAL: Final = ("an interval is only added to a timestamp", "Write for example t + INTERVAL '5' MINUTE.")
 NO_STAR: Final = ("* stands for a row only in count(*)", "Name a column.")

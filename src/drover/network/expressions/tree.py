@@ -48,11 +48,11 @@ class Expression:
     @property
     def columns(self) -> frozenset[tuple[str, str]]:
         """The columns used, as (side, name); the side is "" where there is one input only."""
-        return frozenset((node.side, node.name) for node in _walk(self) if isinstance(node, Column))
+        return frozenset((node.side, node.name) for node in _walk(self) if isinstance(node, ColumnRef))
 
 
 @dataclass(frozen=True, slots=True)
-class Column(Expression):
+class ColumnRef(Expression):
     """A column of an input."""
 
     name: str

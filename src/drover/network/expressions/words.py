@@ -21,16 +21,53 @@ from drover.network.types import SIMPLE
 
 VALUES: Final = frozenset({"STRING", "NUMBER", "IDENTIFIER", "VAR", "NULL", "TRUE", "FALSE"})
 SIGNS: Final = frozenset(
-    ["L_PAREN", "R_PAREN", "COMMA", "DOT", "DCOLON", "PLUS", "DASH", "STAR", "SLASH", "MOD", "EQ", "NEQ", "LT", "LTE",
-     "GT", "GTE", "NULLSAFE_EQ", "AMP", "PIPE", "CARET", "TILDE", "DPIPE"]
-)  # fmt: skip
+    [
+        "L_PAREN",
+        "R_PAREN",
+        "COMMA",
+        "DOT",
+        "DCOLON",
+        "PLUS",
+        "DASH",
+        "STAR",
+        "SLASH",
+        "MOD",
+        "EQ",
+        "NEQ",
+        "LT",
+        "LTE",
+        "GT",
+        "GTE",
+        "NULLSAFE_EQ",
+        "AMP",
+        "PIPE",
+        "CARET",
+        "TILDE",
+        "DPIPE",
+    ]
+)
 OPERATORS: Final = frozenset({"AND", "OR", "IS", "IN", "BETWEEN", "LIKE", "WHEN", "THEN", "ELSE"})
 AFTER_A_VALUE: Final = frozenset({"DIV", "ESCAPE", "ALIAS", "FROM", "END"})  # keywords there, names elsewhere
 SYNTAX: Final = VALUES | SIGNS | OPERATORS | AFTER_A_VALUE | {"NOT", "CASE", "DISTINCT", "INTERVAL"}
 TYPES: Final = frozenset(
-    ["BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "TEXT", "BINARY", "DATE",
-     "TIMESTAMP", "TIMESTAMPLTZ", "TIMESTAMPTZ", "TIMESTAMPNTZ"]
-)  # fmt: skip
+    [
+        "BOOLEAN",
+        "TINYINT",
+        "SMALLINT",
+        "INT",
+        "BIGINT",
+        "FLOAT",
+        "DOUBLE",
+        "DECIMAL",
+        "TEXT",
+        "BINARY",
+        "DATE",
+        "TIMESTAMP",
+        "TIMESTAMPLTZ",
+        "TIMESTAMPTZ",
+        "TIMESTAMPNTZ",
+    ]
+)
 KNOWN_TYPES: Final = tuple(sorted({str(data_type) for data_type in SIMPLE.values()}))
 QUOTED: Final = frozenset({"STRING", "IDENTIFIER"})  # their text is not what was written
 ENDS_A_VALUE: Final = VALUES | TYPES | {"R_PAREN", "END"}
@@ -55,21 +92,21 @@ FORBIDDEN: Final[Mapping[str, tuple[str, str]]] = {  # words that show that more
 }
 
 
-def settle(tokens: Sequence[Token], text: str) -> list[Token]:
-    """Return the tokens, each word as the keyword or the name that it is where it stands; or refuse."""
-    return list(_Reader(text, tokens).settled())
+def resolve_words(tokens: Sequence[Token], text: str) -> list[Token]:
+    """Return the tokens, with each word resolved to a keyword or a name; ExpressionError if it can be neither."""
+    return list(_WordReader(text, tokens).resolve())
 
 
 @dataclass(slots=True)
-class _Reader:
+class _WordReader:
     """One pass from left to right."""
 
     text: str
     tokens: Sequence[Token]
-    done: list[str] = field(default_factory=list)  # the kinds of what is settled
+    done: list[str] = field(default_factory=list)  # the kinds of the resolved tokens
     opened: list[str] = field(default_factory=list)  # CASE and ( that are not closed yet
 
-    def settled(self) -> Iterator[Token]:
+    def resolve(self) -> Iterator[Token]:
         """Yield every token with its final kind."""
         last_when = max((i for i, token in enumerate(self.tokens) if _kind(token) == "WHEN"), default=-1)
         for i, token in enumerate(self.tokens):
@@ -106,7 +143,8 @@ class _Reader:
     def _is_keyword(self, i: int, before_when: bool) -> bool:
         """Whether the word at `i` is a keyword; refuse it if it cannot be one and cannot be a name either."""
         token = self.tokens[i]
-        kind, word = _kind(token), token.text.lower()
+        kind = _kind(token)
+        word = token.text.lower()
         if self._back(1) == "DOT":
             return False
         if self._back(1) in ("ALIAS", "DCOLON"):

@@ -1,8 +1,8 @@
-"""Codecs: how one value stands in a network file, both ways.
+"""Codecs: how one value is read from a file and written to it.
 
-Rule 1: a codec never raises: it returns a value, or a stand-in of the right type together with the faults.
-Rule 2: what `write` makes, `read` reads back as an equal value.
-Rule 3: shape is judged here, sense in the model: a codec does not know which streams or columns exist.
+Rule 1: a codec never raises. It returns a value, or a placeholder of the right type together with the faults. Rule 2:
+`read` returns an equal value for whatever `write` made. Rule 3: a codec checks the shape of a value; whether streams
+and columns exist is for the model to check.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from drover.errors import ExpressionError, Fault, shorten
+from drover.network.columns import KeyPair, Named, parse_key
 from drover.network.durations import Micros, format_duration, parse_duration
 from drover.network.files.document import Fields, Items, Node, Scalar
 from drover.network.grid import AUTO, Spread, parse_spread
-from drover.network.operators import Named, Pair, parse_key
 from drover.network.schema import Column
 from drover.network.types import STRING, parse_type
 
 T = TypeVar("T")
-Plain: TypeAlias = "str | list[Plain] | dict[str, Plain]"  # a value as it will stand in a file
+Plain: TypeAlias = "str | list[Plain] | dict[str, Plain]"  # a value as a file holds it
 
-MOST_ENTRIES: Final = 5_000  # in a list or mapping of one operator; more is no network but an accident
+MOST_ENTRIES: Final = 5_000  # in a list or mapping of one operator; more must be a mistake
 NUMBER: Final = re.compile(r"[-+]?([0-9]{1,400}(\.[0-9]{0,400})?|\.[0-9]{1,400})([eE][-+]?[0-9]{1,4})?")
 WHOLE: Final = re.compile(r"[-+]?[0-9]{1,18}")
 TRUTHS: Final = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Reading(Generic[T]):
-    """What a node says; `faults` have paths relative to it, and `value` is a stand-in where there are any."""
+class Decoded(Generic[T]):
+    """The value of a node. `faults` have paths relative to the node; if there are any, `value` is a placeholder."""
 
     value: T
     faults: tuple[Fault, ...] = ()
@@ -46,13 +46,13 @@ class Codec(Protocol[T]):
 
     @property
     def stand_in(self) -> T:
-        """Take this for a value that cannot be read."""
+        """The placeholder for a value that cannot be read."""
 
-    def read(self, node: Node) -> Reading[T]:
-        """Return what a node says."""
+    def read(self, node: Node) -> Decoded[T]:
+        """Return the value of a node."""
 
     def write(self, value: T) -> Plain:
-        """Return what is to stand in a file."""
+        """Return the value as a file holds it."""
 
 
 def show(node: Node) -> str:
@@ -69,12 +69,12 @@ def show(node: Node) -> str:
 
 
 def is_blank(node: Node) -> bool:
-    """Return whether a key has nothing behind it."""
+    """Return whether a key has no value."""
     return isinstance(node, Scalar) and not node.text and not node.quoted
 
 
 def fault_at(node: Node, rule: str, way_out: str, path: tuple[str | int, ...] = ()) -> Fault:
-    """Return a fault of what stands in `node`."""
+    """Return a fault of the value in `node`."""
     return Fault(path, show(node), rule, way_out, node.line)
 
 
@@ -86,11 +86,11 @@ class Text:
     example: str
     stand_in: str = ""
 
-    def read(self, node: Node) -> Reading[str]:
-        """Return the text as it stands there."""
+    def read(self, node: Node) -> Decoded[str]:
+        """Return the text unchanged."""
         if isinstance(node, Scalar) and not is_blank(node):
-            return Reading(node.text)
-        return Reading(
+            return Decoded(node.text)
+        return Decoded(
             self.stand_in, (fault_at(node, f"it must be {self.says}", f"Write for example {self.example}."),)
         )
 
@@ -101,7 +101,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Parsed(Generic[T]):
-    """A text that a function understands or refuses with an ExpressionError."""
+    """A text that a function parses; it raises ExpressionError if it cannot."""
 
     says: str
     example: str
@@ -109,15 +109,15 @@ class Parsed(Generic[T]):
     unparse: Callable[[T], str]
     stand_in: T
 
-    def read(self, node: Node) -> Reading[T]:
+    def read(self, node: Node) -> Decoded[T]:
         """Return what the text means."""
         text = Text(self.says, self.example).read(node)
         if text.faults:
-            return Reading(self.stand_in, text.faults)
+            return Decoded(self.stand_in, text.faults)
         try:
-            return Reading(self.parse(text.value))
+            return Decoded(self.parse(text.value))
         except ExpressionError as error:
-            return Reading(self.stand_in, (fault_at(node, error.rule, error.way_out),))
+            return Decoded(self.stand_in, (fault_at(node, error.rule, error.way_out),))
 
     def write(self, value: T) -> Plain:
         """Return the text that means `value`."""
@@ -140,16 +140,16 @@ def _parse_whole(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """`true` or `false`, bare."""
+    """`true` or `false`, without quotes."""
 
     says: str = "true or false"
     stand_in: bool = False
 
-    def read(self, node: Node) -> Reading[bool]:
+    def read(self, node: Node) -> Decoded[bool]:
         """Return the truth value."""
         if isinstance(node, Scalar) and not node.quoted and node.text.lower() in TRUTHS:
-            return Reading(TRUTHS[node.text.lower()])
-        return Reading(False, (fault_at(node, f"it must be {self.says}", "Write true or false, without quotes."),))
+            return Decoded(TRUTHS[node.text.lower()])
+        return Decoded(False, (fault_at(node, f"it must be {self.says}", "Write true or false, without quotes."),))
 
     def write(self, value: bool) -> Plain:
         """Return the word."""
@@ -158,25 +158,25 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class ListOf(Generic[T]):
-    """A list; where there is one item the brackets may be left out."""
+    """A list; a single item needs no brackets."""
 
     item: Codec[T]
     says: str
     most: int = MOST_ENTRIES
     stand_in: tuple[T, ...] = ()
 
-    def read(self, node: Node) -> Reading[tuple[T, ...]]:
-        """Return the items, a stand-in in each place that cannot be read."""
+    def read(self, node: Node) -> Decoded[tuple[T, ...]]:
+        """Return the items, with a placeholder for each one that cannot be read."""
         if isinstance(node, Fields) or is_blank(node):
             way_out = "Write for example [a, b], or [] for none."
-            return Reading((), (fault_at(node, f"it must be {self.says}", way_out),))
+            return Decoded((), (fault_at(node, f"it must be {self.says}", way_out),))
         if isinstance(node, Scalar):
             node = Items((node,), node.line)
         if len(node.nodes) > self.most:
-            return Reading((), (fault_at(node, f"a list has at most {self.most} items", "Split the network."),))
+            return Decoded((), (fault_at(node, f"a list has at most {self.most} items", "Split the network."),))
         readings = [self.item.read(item) for item in node.nodes]
         faults = (fault.under(index) for index, reading in enumerate(readings) for fault in reading.faults)
-        return Reading(tuple(reading.value for reading in readings), tuple(faults))
+        return Decoded(tuple(reading.value for reading in readings), tuple(faults))
 
     def write(self, value: tuple[T, ...]) -> Plain:
         """Return the items in a list."""
@@ -194,16 +194,16 @@ class MapOf(Generic[T]):
     split: Callable[[T], tuple[str, Any]]
     stand_in: tuple[T, ...] = ()
 
-    def read(self, node: Node) -> Reading[tuple[T, ...]]:
+    def read(self, node: Node) -> Decoded[tuple[T, ...]]:
         """Return the entries in order."""
         if not isinstance(node, Fields):
             way_out = f"Write for example {{{self.example}}}."
-            return Reading((), (fault_at(node, f"it must be {self.says}", way_out),))
+            return Decoded((), (fault_at(node, f"it must be {self.says}", way_out),))
         if len(node.entries) > MOST_ENTRIES:
-            return Reading((), (fault_at(node, f"a mapping has at most {MOST_ENTRIES} entries", "Split it."),))
+            return Decoded((), (fault_at(node, f"a mapping has at most {MOST_ENTRIES} entries", "Split it."),))
         readings = [(key.text, self.value.read(value)) for key, value in node.entries]
         faults = (fault.under(name) for name, reading in readings for fault in reading.faults)
-        return Reading(tuple(self.join(name, r.value) for name, r in readings if not r.faults), tuple(faults))
+        return Decoded(tuple(self.join(name, r.value) for name, r in readings if not r.faults), tuple(faults))
 
     def write(self, value: tuple[T, ...]) -> Plain:
         """Return the entries in a mapping."""
@@ -217,17 +217,17 @@ class Within:
     says: str = "one length of time, or a list of two: for left and for right rows"
     stand_in: tuple[Micros, Micros] = (1_000_000, 1_000_000)
 
-    def read(self, node: Node) -> Reading[tuple[Micros, Micros]]:
+    def read(self, node: Node) -> Decoded[tuple[Micros, Micros]]:
         """Return both lengths."""
         if not isinstance(node, Items):
             both = LENGTH.read(node)
-            return Reading((both.value, both.value), both.faults)
+            return Decoded((both.value, both.value), both.faults)
         if len(node.nodes) != 2:
             fault = fault_at(node, f"it must be {self.says}", "Write for example 10 s, or [10 s, 0 s].")
-            return Reading(self.stand_in, (fault,))
+            return Decoded(self.stand_in, (fault,))
         left, right = (LENGTH.read(item) for item in node.nodes)
         faults = (fault.under(index) for index, side in enumerate((left, right)) for fault in side.faults)
-        return Reading((left.value, right.value), tuple(faults))
+        return Decoded((left.value, right.value), tuple(faults))
 
     def write(self, value: tuple[Micros, Micros]) -> Plain:
         """Return one length if they are equal, else both."""
@@ -251,7 +251,7 @@ TYPE: Final = Parsed("a column type", "bigint", parse_type, str, STRING)
 SECONDS: Final = Parsed("a number of seconds", "0.001", _parse_number, repr, 0.0)
 RATIO: Final = Parsed("a number", "0.5", _parse_number, repr, 1.0)
 SEED: Final = Parsed("a whole number", "3", _parse_whole, str, 0)
-KEY: Final = Parsed("a column, or `column = other column`", "host = name", parse_key, str, Pair("", ""))
+KEY: Final = Parsed("a column, or `column = other column`", "host = name", parse_key, str, KeyPair("", ""))
 SPREAD: Final[Parsed[Spread]] = Parsed(
     "auto, a number of instances, or a grid, rows x columns", "2 x 3", parse_spread, str, AUTO
 )

@@ -1,19 +1,18 @@
-"""Files of a person's: read within bounds, written whole or not at all.
+"""Files of the user: reads are bounded in size, and writes are atomic.
 
-Rule 1: only regular files are read, and never more than the reader allows; pipes, devices and directories are refused.
-Rule 2: a reader of a file that is being written sees the old or the new text, never a part.
+Rule 1: only regular files are read, up to a limit. Pipes, devices and directories are refused. Rule 2: a process that
+reads a file during a write sees the old or the new text, never a part.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from contextlib import suppress
-from itertools import count
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from drover.errors import FileError
+from drover.files import replacing
 from drover.network.files.document import BREAK, file_fault
 
 MOST_BYTES: Final = 16 * 2**20
@@ -27,9 +26,9 @@ KINDS: Final = (
 
 
 def read_text(path: str | os.PathLike[str], most: int = MOST_BYTES) -> str:
-    """Return the text of a file of at most so many bytes; FileError says why it cannot be had."""
+    """Return the text of a file of at most so many bytes; raises FileError with the reason if it cannot be read."""
     try:
-        # Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
+        # Without O_NONBLOCK, opening a pipe that has no writer would block for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         raise _refusal(
@@ -69,7 +68,7 @@ def read_stream(file: BinaryIO, most: int = MOST_BYTES) -> str:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file by way of a temporary one beside it; FileError says why it cannot be done."""
+    """Write a file by way of a temporary one beside it; raises FileError with the reason if that fails."""
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -78,33 +77,17 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file that is no text, in the same way."""
+    """Write a binary file in the same way."""
     try:
         target = Path(os.path.realpath(path))  # a link stays a link
         if target.exists() and not target.is_file():
             raise _refusal("no regular file", "only a regular file can be replaced", "Name another file.")
-        descriptor, temporary = _open_beside(target)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                if target.exists():
-                    os.fchmod(descriptor, stat.S_IMODE(target.stat().st_mode))
-                file.write(data)
-                file.flush()
-                os.fsync(descriptor)
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with replacing(target, durable=False) as file:
+            if target.exists():
+                os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
+            file.write(data)
     except (OSError, ValueError) as error:
         raise _refusal("not written", f"it must be writable ({_reason(error)})", "Name another file.") from error
-
-
-def _open_beside(target: Path) -> tuple[int, Path]:
-    """Return a new file in the directory of `target`; not from `tempfile`, whose files only their owner may read."""
-    for attempt in count():
-        temporary = target.with_name(f".{target.name[:100]}.{os.getpid()}-{attempt}")
-        with suppress(FileExistsError):
-            return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666), temporary
-    raise AssertionError  # pragma: no cover
 
 
 def _reason(error: OSError | ValueError) -> str:

@@ -1,9 +1,9 @@
-"""YAML text as a tree of frozen nodes that know their lines.
+"""YAML text as a tree of frozen nodes with line numbers.
 
-Rule 1: nothing is constructed but text: whether `yes` is a word or a truth is for the field that reads it.
-Rule 2: the tree is built from parser events by a loop, so neither depth nor size of a file can exhaust anything.
-Rule 3: what makes a file mean more than it shows is refused: anchors, aliases, tags, merge keys, and a second document
-where one is meant.
+Rule 1: every scalar stays text. The field that reads `yes` decides whether it is a word or a truth value. Rule 2: a
+loop over parser events builds the tree, so a deep or large file cannot exhaust the stack. Rule 3: anchors, aliases,
+tags and merge keys are refused, because a file with them means more than it shows; so is a second document where one is
+expected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from drover.errors import Fault, shorten
 
 DEEPEST: Final = 20  # levels; a network file has five
 MOST_NODES: Final = 500_000  # 50,000 operators; libyaml reads as many in about two seconds
-MOST_NOTATION_FAULTS: Final = 100  # of anchors and the like; a file with more is not one for drover at all
+MOST_NOTATION_FAULTS: Final = 100  # of anchors and the like; a file with more is not meant for drover
 UNPRINTABLE: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 BREAK: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # where YAML 1.1 ends a line
 
@@ -28,7 +28,7 @@ LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is ten 
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A piece of text; `quoted` unless it stands there bare."""
+    """A piece of text, and whether it is `quoted`."""
 
     text: str
     line: int
@@ -56,7 +56,7 @@ Node: TypeAlias = Scalar | Items | Fields
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a text says: its root, or None where it cannot be made out, and what is wrong with the notation."""
+    """The root of a text, or None if it cannot be parsed, and the faults of notation."""
 
     root: Fields | None
     faults: tuple[Fault, ...]
@@ -69,21 +69,21 @@ def file_fault(value: str, rule: str, way_out: str, line: int | None = None) -> 
 
 def read_document(text: str) -> Document:
     """Return the tree of a YAML text."""
-    reader = _Reader()
+    reader = _DocumentReader()
     fatal = _feed(reader, text)
     return reader.document() if fatal is None else Document(None, (*reader.faults, *fatal))
 
 
 def read_documents(text: str) -> tuple[tuple[Node, ...], tuple[Fault, ...]]:
-    """Return the roots of all documents of a YAML text, and what is wrong with the notation; no roots if it is bad."""
-    reader = _Reader(several=True)
+    """Return the roots of all documents of a YAML text and the faults of notation; no roots if the notation is bad."""
+    reader = _DocumentReader(several=True)
     fatal = _feed(reader, text)
     usable = fatal is None and not reader.spoiled
     return tuple(reader.roots) if usable else (), (*reader.faults, *(fatal or ()))
 
 
-def _feed(reader: _Reader, text: str) -> tuple[Fault, ...] | None:
-    """Let a reader take a text; return why it could not go on to the end, or None if it could."""
+def _feed(reader: _DocumentReader, text: str) -> tuple[Fault, ...] | None:
+    """Feed a text to a reader; return the faults that stopped it, or None if it reached the end."""
     text = text.removeprefix("\ufeff")
     if bad := UNPRINTABLE.search(text):
         line = 1 + sum(1 for _ in BREAK.finditer(text, 0, bad.start()))
@@ -109,20 +109,20 @@ def _syntax_fault(error: yaml.MarkedYAMLError) -> Fault:
 
 
 class _RefusedError(Exception):
-    """Reading on makes no sense; holds the fault."""
+    """Stops the reader; holds the fault."""
 
 
 @dataclass(slots=True)
-class _Frame:
-    """A list or mapping in the making."""
+class _OpenNode:
+    """A list or mapping whose end has not been read yet."""
 
     line: int
     is_mapping: bool
-    nodes: list[Node] = field(default_factory=list)  # of a mapping: the values
+    nodes: list[Node] = field(default_factory=list)  # the items of a list, or the values of a mapping
     keys: list[Scalar] = field(default_factory=list)
-    lines: dict[str, int] = field(default_factory=dict)  # of the keys seen
-    key: Scalar | None = None  # that waits for its value
-    repeated: bool = False  # so that its value is dropped
+    lines: dict[str, int] = field(default_factory=dict)  # of the keys read so far
+    key: Scalar | None = None  # the key whose value comes next
+    repeated: bool = False  # whether this key came before; its value is then dropped
 
     def finish(self) -> Node:
         if self.is_mapping:
@@ -130,15 +130,15 @@ class _Frame:
         return Items(tuple(self.nodes), self.line)
 
 
-class _Reader:
-    """Builds the tree, event by event; `several` documents if there may be more than one."""
+class _DocumentReader:
+    """Builds the tree, event by event; `several` allows more than one document."""
 
     def __init__(self, *, several: bool = False) -> None:
         self.several = several
         self.faults: list[Fault] = []
-        self.spoiled = False  # by notation whose meaning drover does not take
+        self.spoiled = False  # whether notation that drover refuses was found
         self.roots: list[Node] = []
-        self.frames: list[_Frame] = []
+        self.open_nodes: list[_OpenNode] = []
         self.count = 0
 
     def take(self, event: yaml.Event) -> None:
@@ -153,7 +153,7 @@ class _Reader:
         elif isinstance(event, yaml.CollectionStartEvent):
             self._open(line, isinstance(event, yaml.MappingStartEvent))
         elif isinstance(event, yaml.CollectionEndEvent):
-            self._add(self.frames.pop().finish(), closed=True)
+            self._add(self.open_nodes.pop().finish(), closed=True)
         elif isinstance(event, yaml.DocumentStartEvent) and self.roots and not self.several:
             raise _RefusedError(file_fault("several documents", "a file holds one network", "Remove this `---`.", line))
 
@@ -172,7 +172,7 @@ class _Reader:
 
     def path(self) -> tuple[str | int, ...]:
         """Return the path of the node that comes next."""
-        steps = (frame.key.text if frame.key else len(frame.nodes) for frame in self.frames if not _waits(frame))
+        steps = (node.key.text if node.key else len(node.nodes) for node in self.open_nodes if not _waits(node))
         return tuple(steps)
 
     def _count(self, line: int) -> None:
@@ -182,41 +182,50 @@ class _Reader:
             raise _RefusedError(file_fault("too long", rule, "Split it into several files.", line))
 
     def _open(self, line: int, is_mapping: bool) -> None:
-        if self.frames and _waits(self.frames[-1]):
+        if self.open_nodes and _waits(self.open_nodes[-1]):
             raise _RefusedError(
                 Fault((*self.path(), "?"), "a list or mapping", "a key is a word", "Write `key: value`.", line)
             )
-        if len(self.frames) == DEEPEST:
+        if len(self.open_nodes) == DEEPEST:
             way_out = "Remove brackets or indentation; five levels are enough."
             raise _RefusedError(file_fault("nested too deeply", f"a file has at most {DEEPEST} levels", way_out, line))
-        self.frames.append(_Frame(line, is_mapping))
+        self.open_nodes.append(_OpenNode(line, is_mapping))
 
     def _add(self, node: Node, *, closed: bool = False) -> None:
-        if not self.frames:
+        if not self.open_nodes:
             self.roots.append(node)
             return
-        frame = self.frames[-1]
-        if not frame.is_mapping:
-            frame.nodes.append(node)
-        elif frame.key is None and isinstance(node, Scalar) and not closed:
-            self._add_key(frame, node)
+        parent = self.open_nodes[-1]
+        if not parent.is_mapping:
+            parent.nodes.append(node)
+        elif parent.key is None and isinstance(node, Scalar) and not closed:
+            self._add_key(parent, node)
         else:
-            if not frame.repeated and frame.key is not None:
-                frame.keys.append(frame.key)
-                frame.nodes.append(node)
-            frame.key, frame.repeated = None, False
+            if not parent.repeated and parent.key is not None:
+                parent.keys.append(parent.key)
+                parent.nodes.append(node)
+            parent.key = None
+            parent.repeated = False
 
-    def _add_key(self, frame: _Frame, key: Scalar) -> None:
+    def _add_key(self, parent: _OpenNode, key: Scalar) -> None:
         if key.text == "<<" and not key.quoted:
             path = (*self.path(), key.text)
-            self._spoil(Fault(path, "a merge key", "a file says everything once", "Write it out.", key.line))
-        frame.repeated = key.text in frame.lines
-        if frame.repeated:
+            self._spoil(
+                Fault(
+                    path,
+                    "a merge key",
+                    "a file has no merge keys, so that it means what it shows",
+                    "Write it out.",
+                    key.line,
+                )
+            )
+        parent.repeated = key.text in parent.lines
+        if parent.repeated:
             path = (*self.path(), key.text)
-            rule = f"line {frame.lines[key.text]} has the same key"
+            rule = f"line {parent.lines[key.text]} has the same key"
             self.faults.append(Fault(path, "repeated", rule, "Rename or remove one of the two.", key.line))
-        frame.lines.setdefault(key.text, key.line)
-        frame.key = key
+        parent.lines.setdefault(key.text, key.line)
+        parent.key = key
 
     def _refuse_extras(self, event: yaml.NodeEvent, line: int) -> None:
         for word, sign, name in _extras(event):
@@ -230,9 +239,9 @@ class _Reader:
             raise _RefusedError
 
 
-def _waits(frame: _Frame) -> bool:
+def _waits(parent: _OpenNode) -> bool:
     """Return whether a mapping waits for its next key."""
-    return frame.is_mapping and frame.key is None
+    return parent.is_mapping and parent.key is None
 
 
 def _extras(event: yaml.NodeEvent) -> Iterator[tuple[str, str, str]]:

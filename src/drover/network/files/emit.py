@@ -1,7 +1,7 @@
-"""Plain data as YAML that people like to read.
+"""Plain data as readable YAML.
 
-Rule 1: what is written reads back as the same text, in any YAML reader that leaves scalars alone.
-Rule 2: lists and mappings stand on one line where they fit, else on a line per entry; quotes only where needed.
+Rule 1: any YAML reader that keeps scalars as text reads back the same data. Rule 2: a list or mapping is on one line if
+it fits, else it has a line per entry. Quotes are used only where needed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from drover.network.files.codecs import Plain
 
 WIDTH: Final = 100
-# Neither an indicator in front, nor anything that ends a plain scalar or a line within.
+# No indicator at the start, and nothing inside that ends a plain scalar or a line.
 PLAIN: Final = re.compile(r"(?![-?:] |---|\.\.\.|[-?:,\[\]{}#&*!|>'\"%@`~=<])\S(.*\S)?")
 # A question mark ends one only in PyYAML's own scanner, and there only between brackets.
 ENDS_PLAIN: Final = re.compile(r": | #|:$|^[-:]$|[\[\]{},?]")
@@ -21,7 +21,7 @@ ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r
 
 
 def emit(data: Mapping[str, Plain]) -> str:
-    """Return a mapping as a YAML document; a blank line stands before each list or mapping in it."""
+    """Return a mapping as a YAML document; a blank line precedes each list or mapping in it."""
     lines: list[str] = []
     for key, value in data.items():
         if isinstance(value, dict) and value:

@@ -1,6 +1,6 @@
-"""Reading mappings by tables of fields, and collecting what goes wrong.
+"""Reads mappings by tables of fields and collects the faults.
 
-Rule 1: a bad field costs only itself: a stand-in takes its place, its path is noted as spoiled, and reading goes on.
+Rule 1: a bad field does not stop the reader. A placeholder takes its place, and its path is noted as spoiled.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any, TypeAlias, TypeVar
 
 from drover.errors import Fault, nearest, nearest_name
 from drover.network.check import MOST_FAULTS
-from drover.network.files.codecs import Reading, fault_at, is_blank, show
+from drover.network.files.codecs import Decoded, fault_at, is_blank, show
 from drover.network.files.document import Fields, Node, Scalar
-from drover.network.files.fields import Field
+from drover.network.files.field import Field
 from drover.network.schema import known
 
 T = TypeVar("T")
@@ -22,21 +22,21 @@ Path: TypeAlias = tuple[str | int, ...]
 
 @dataclass(slots=True)
 class Gatherer:
-    """Reads field by field and collects what goes wrong."""
+    """Reads field by field and collects the faults."""
 
     reads: bool = False  # whether some field that names streams could not be read
     faults: list[Fault] = field(default_factory=list)
     spoiled: set[Path] = field(default_factory=set)
     lost: set[str] = field(default_factory=set)  # sections that could not be read at all
 
-    def value(self, path: Path, reading: Reading[T]) -> T:
-        """Return what was read, taking down its faults."""
+    def value(self, path: Path, reading: Decoded[T]) -> T:
+        """Return the value that was read, and record its faults."""
         self.faults += (fault.under(*path) for fault in reading.faults)
         self.spoiled |= {path + fault.path for fault in reading.faults}
         return reading.value
 
     def missing(self, path: Path, line: int, rule: str, help_text: str, said: bool) -> None:
-        """Take down that a field is missing, unless another fault has `said` it already."""
+        """Record that a field is missing, unless another fault has `said` so."""
         self.spoiled.add(path)
         if not said:
             self.faults.append(Fault(path, "missing", rule, f"Add {path[-1]}: {help_text}.", line))
@@ -44,12 +44,12 @@ class Gatherer:
             self.lose(str(path[0]))
 
     def lose(self, section: str) -> None:
-        """Note that nothing is known about a section."""
+        """Record that a section could not be read."""
         self.lost.add(section)
         self.spoiled.add((section,))
 
     def refuse_unknown(self, node: Fields, path: Path, names: Collection[str], what: str) -> set[str]:
-        """Take down fields that do not exist; return those they were meant to be."""
+        """Record fields that do not exist; return the known fields that they probably mean."""
         present = {key.text for key, _ in node.entries}
         absent = [name for name in names if name not in present]
         meant = set()
@@ -64,7 +64,7 @@ class Gatherer:
         return meant - {""}
 
     def entries(self, section: str, node: Node | None) -> Iterable[tuple[Scalar, Node]]:
-        """Return the names of a section and what stands behind them."""
+        """Return the names in a section with their values."""
         if node is None or is_blank(node):
             return ()
         if not isinstance(node, Fields):
@@ -77,7 +77,7 @@ class Gatherer:
     def fields(
         self, path: Path, key: Scalar, node: Node, fields: tuple[Field, ...], what: str, extra: tuple[str, ...] = ()
     ) -> tuple[dict[str, Any], bool]:
-        """Return attributes by name, stand-ins where needed, and whether the columns cannot be told."""
+        """Return attributes by name, with placeholders for bad ones, and whether the columns remain unknown."""
         if not isinstance(node, Fields):
             way_out = f"Write {known(field.name for field in fields)} below it."
             self.faults.append(Fault(path, show(node), f"{what} is a mapping of fields to values", way_out, key.line))
@@ -103,7 +103,7 @@ class Gatherer:
     def _left_out(
         self, path: Path, line: int, row: Field, what: str, values: Mapping[str, Any], said: bool
     ) -> tuple[Any, bool]:
-        """Return what a field is that does not stand there, and whether that is a fault."""
+        """Return the value of a field that is left out, and whether that is a fault."""
         if row.default is None:
             if path[:-1] not in self.spoiled:
                 self.missing(path, line, f"{what} needs it", row.help, said)

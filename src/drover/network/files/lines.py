@@ -1,4 +1,4 @@
-"""Faults in the order of a file: where each stands, and no more of them than somebody would read."""
+"""Faults with their lines, in the order of the file, up to a limit."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from drover.network.files.document import Fields, Items, Node, Scalar, file_faul
 
 
 def by_line(faults: Iterable[Fault]) -> tuple[Fault, ...]:
-    """Return the faults in the order of the file, and no more of them than somebody would read."""
+    """Return the faults in the order of the file, at most MOST_FAULTS of them."""
     ordered = sorted(dict.fromkeys(faults), key=lambda fault: fault.line or 0)
     if len(ordered) > MOST_FAULTS:
         left_out = f"holding {len(ordered) - MOST_FAULTS} more faults"
-        rest = file_fault(left_out, f"only the first {MOST_FAULTS} are told", "Correct these first.", ordered[-1].line)
+        rest = file_fault(
+            left_out, f"only the first {MOST_FAULTS} are listed", "Correct these first.", ordered[-1].line
+        )
         return (*ordered[:MOST_FAULTS], rest)
     return tuple(ordered)
 
@@ -27,7 +29,7 @@ def placed(faults: Iterable[Fault], root: Fields) -> list[Fault]:
 
 
 def _line(root: Fields, path: Sequence[str | int], lookup: dict[int, dict[str, tuple[int, Node]]]) -> int:
-    """Return the line of the most specific node on the path; `lookup` remembers the keys of nodes gone through."""
+    """Return the line of the most specific node on the path; `lookup` caches the keys of nodes."""
     line = root.line
     node: Node = root
     for step in path:

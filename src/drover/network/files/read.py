@@ -1,7 +1,6 @@
-"""From nodes to the parts of a network, with the help of the table of fields.
+"""Reads the parts of a network from YAML nodes, by the tables of fields.
 
-Rule 1: what cannot be told because of a bad field is said to be unclear, so that no fault is reported twice under two
-names.
+Rule 1: whatever depends on a bad field is marked as unclear, so that one mistake is not reported twice.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from drover.errors import Fault, nearest
-from drover.network.check import CLEAR, Unclear
+from drover.network.check import CLEAR, UnreadParts
 from drover.network.files.codecs import NAME, STREAM, STREAMS, ListOf, fault_at, show
 from drover.network.files.document import MOST_NODES, Fields, Node, Scalar
 from drover.network.files.fields import KIND, KINDS, NETWORK, SOURCE, TABLE, VERSION
@@ -25,20 +24,20 @@ STAND_IN_NAME: Final = "unnamed"
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """The parts as far as they could be read, and what is wrong with the rest; None for a format of another version."""
+class NetworkDraft:
+    """The parts that could be read, and the faults of the rest; no parts if the format has another version."""
 
     parts: Parts | None
     faults: tuple[Fault, ...] = ()
-    spoiled: frozenset[Path] = frozenset()  # paths of what could not be read
-    unclear: Unclear = CLEAR
+    spoiled: frozenset[Path] = frozenset()  # paths of fields that could not be read
+    unclear: UnreadParts = CLEAR
 
 
-def read_draft(root: Fields, *, repeats: bool = False) -> Draft:
-    """Return what a document says; `repeats` says that some of its keys were repeated and left out."""
+def read_draft(root: Fields, *, repeats: bool = False) -> NetworkDraft:
+    """Return the draft of a document; `repeats` says that some keys were repeated, and dropped."""
     nodes = {key.text: value for key, value in root.entries}
     if foreign := _foreign(nodes.get("drover")):
-        return Draft(None, (foreign,))
+        return NetworkDraft(None, (foreign,))
     drafter = Drafter(reads=repeats)
     meant = drafter.refuse_unknown(root, (), NETWORK, "a network file")
     for name in ("drover", "name", "sources"):
@@ -53,7 +52,7 @@ def read_draft(root: Fields, *, repeats: bool = False) -> Draft:
         drafter.value(("outputs",), OUTPUTS.read(nodes["outputs"])) if "outputs" in nodes else (),
         drafter.tables(nodes.get("tables")),
     )
-    return Draft(parts, tuple(drafter.faults), frozenset(drafter.spoiled), drafter.unclear())
+    return NetworkDraft(parts, tuple(drafter.faults), frozenset(drafter.spoiled), drafter.unclear())
 
 
 def _foreign(node: Node | None) -> Fault | None:
@@ -71,11 +70,13 @@ class Drafter(Gatherer):
     hidden_tables: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)  # by operators whose kind is unknown
 
-    def unclear(self) -> Unclear:
-        """Return what cannot be told."""
+    def unclear(self) -> UnreadParts:
+        """Return which parts are unclear."""
         makers = None if self.lost & {"sources", "operators"} else frozenset(self.makers)
         tables = None if "tables" in self.lost else frozenset(self.hidden_tables)
-        return Unclear(makers, tables, frozenset(self.read), self.reads or bool(self.lost & {"operators", "outputs"}))
+        return UnreadParts(
+            makers, tables, frozenset(self.read), self.reads or bool(self.lost & {"operators", "outputs"})
+        )
 
     def sources(self, node: Node | None) -> tuple[Source, ...]:
         """Return the sources."""
@@ -108,7 +109,7 @@ class Drafter(Gatherer):
                 continue
             fields = KINDS[kind]
             values, hides = self.fields(("operators", key.text), key, content, fields, f"kind {kind}", (KIND,))
-            operators.append(OPERATORS[kind](name=key.text, **values))
+            operators.append(OPERATORS[kind].model(name=key.text, **values))
             if hides:
                 self.makers.add(key.text)
         return tuple(operators)

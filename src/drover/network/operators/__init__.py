@@ -1,23 +1,45 @@
-"""The operators of a network, one kind per class; `OPERATORS` is the table of them all."""
+"""The operators of a network, one kind per module; `OPERATORS` has the record of every kind."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
-from drover.network.operators.aggregate import WINDOW_COLUMNS, WINDOW_END, WINDOW_START, WINDOW_TIME, Aggregate
-from drover.network.operators.base import Named, Operator, Table
-from drover.network.operators.custom import COST_CLASSES, Synthetic, UserDefined
-from drover.network.operators.filter import Filter, Switch
-from drover.network.operators.join import Join, Pair, parse_key
-from drover.network.operators.map import Map
-from drover.network.operators.table import TableRead, TableWrite
-from drover.network.operators.union import Union
+from drover.network.columns import KeyPair, Named, parse_key
+from drover.network.operators.aggregate import (
+    AGGREGATE,
+    WINDOW_COLUMNS,
+    WINDOW_END,
+    WINDOW_START,
+    WINDOW_TIME,
+    Aggregate,
+)
+from drover.network.operators.base import Operator, Table
+from drover.network.operators.filter import FILTER, Filter
+from drover.network.operators.join import JOIN, Join
+from drover.network.operators.kind import OperatorKind
+from drover.network.operators.map import MAP, Map
+from drover.network.operators.switch import SWITCH, Switch
+from drover.network.operators.synthetic import SYNTHETIC, Synthetic
+from drover.network.operators.table_read import TABLE_READ, TableRead
+from drover.network.operators.table_write import TABLE_WRITE, TableWrite
+from drover.network.operators.union import UNION, Union
+from drover.network.operators.user import COST_CLASSES, USER, UserDefined
 
-OPERATORS: Final[Mapping[str, type[Operator]]] = {
-    cls.kind: cls
-    for cls in (Filter, Switch, Map, Union, Aggregate, Join, TableRead, TableWrite, UserDefined, Synthetic)
-}
+# Any: each record has functions that take an operator of its own kind.
+KINDS: Final[tuple[OperatorKind[Any], ...]] = (
+    FILTER,
+    SWITCH,
+    MAP,
+    UNION,
+    AGGREGATE,
+    JOIN,
+    TABLE_READ,
+    TABLE_WRITE,
+    USER,
+    SYNTHETIC,
+)
+OPERATORS: Final[Mapping[str, OperatorKind[Any]]] = {kind.name: kind for kind in KINDS}
 
 __all__ = [
     "COST_CLASSES",
@@ -29,10 +51,11 @@ __all__ = [
     "Aggregate",
     "Filter",
     "Join",
+    "KeyPair",
     "Map",
     "Named",
     "Operator",
-    "Pair",
+    "OperatorKind",
     "Switch",
     "Synthetic",
     "Table",

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from drover.errors import ExpressionError, Fault
-from drover.network.durations import Micros
+from drover.network.columns import Named
+from drover.network.durations import Micros, format_duration
 from drover.network.expressions import parse_aggregate
+from drover.network.files import codecs
+from drover.network.files.field import EMPTY, INPUT, NONE, Default, Field
 from drover.network.operators.base import (
     Derived,
-    Named,
     Operator,
     Table,
     expression_fault,
@@ -20,25 +22,27 @@ from drover.network.operators.base import (
     need_time,
     span_fault,
 )
+from drover.network.operators.kind import OperatorKind
+from drover.network.operators.words import computed
 from drover.network.schema import Column, Schema
 from drover.network.types import TIMESTAMP
 
-# The event time of a result is the last instant of its window, as Spark's window_time() has it: the result of
-# [59 s, 60 s) then falls into the minute that ends at 60 s, and is never late for a window after it.
+# The event time of a result is the last instant of its window, as with Spark's window_time(). The result of
+# [59 s, 60 s) then falls into the minute that ends at 60 s, and is never late for a window further down.
 WINDOW_START: Final = "window_start"
 WINDOW_END: Final = "window_end"  # exclusive
 WINDOW_TIME: Final = "window_time"  # window_end - 1 us
 WINDOW_COLUMNS: Final = (WINDOW_START, WINDOW_END, WINDOW_TIME)
 
-MOST_WINDOWS: Final = 10_000  # that one row may fall into; more is a slip of the pen and would flood any engine
+MOST_WINDOWS: Final = 10_000  # that one row may fall into; more is a typing error and would flood any engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregate(Operator):
     """Aggregates each group of rows over windows [k * advance, k * advance + size), counted from 1970 (UTC).
 
-    A window is given out when the watermark reaches its end. With `timeout` it also closes `timeout` after the event
-    time of its first row: rows at or after that instant do not count, and it is given out when the watermark is there.
+    The result of a window is emitted when the watermark reaches its end. With `timeout`, a window also closes `timeout`
+    after the event time of its first row. Rows at or after that instant do not count.
     """
 
     kind: ClassVar[str] = "aggregate"
@@ -59,6 +63,11 @@ class Aggregate(Operator):
     def holds_state(self) -> bool:
         """Open windows are state."""
         return True
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """The columns it groups by."""
+        return self.group_by
 
     def own_faults(self) -> Iterator[Fault]:
         """Yield faults of window lengths, of the time-out and of output names."""
@@ -99,3 +108,40 @@ class Aggregate(Operator):
             except ExpressionError as error:
                 faults.append(expression_fault(("compute", named.name), error))
         return Derived((None if faults else Schema(tuple(columns), WINDOW_TIME),), tuple(faults))
+
+
+def _summary(operator: Aggregate) -> str:
+    words = [computed(operator.compute)]
+    if operator.group_by:
+        words.append(f"by {', '.join(operator.group_by)}")
+    words.append(f"in {format_duration(operator.size)}")
+    if operator.advance != operator.size:
+        words.append(f"every {format_duration(operator.advance)}")
+    if operator.timeout is not None:
+        words.append(f"or {format_duration(operator.timeout)} after the first row")
+    return " ".join(words)
+
+
+_TOTAL: Final = (Named("n", "count(*)"), Named("total", "sum(amount)"))
+
+AGGREGATE: Final = OperatorKind(
+    model=Aggregate,
+    fields=(
+        INPUT,
+        Field("size", codecs.LENGTH, "length of a window", hides=False),
+        Field("advance", codecs.LENGTH, "from one window's start to the next", Default(same_as="size"), hides=False),
+        Field("group_by", codecs.COLUMN_NAMES, "columns; a window has a result for each of their values", EMPTY),
+        Field("compute", codecs.COMPUTE, "the columns to compute"),
+        Field("timeout", codecs.LENGTH, "closes a window this long after its first row", NONE, hides=False),
+    ),
+    summary=_summary,
+    samples=(
+        Aggregate(name="totals", input="events", size=10_000_000, advance=10_000_000, compute=_TOTAL),
+        Aggregate(
+            name="sliding", input="events", size=10_000_000, advance=5_000_000, compute=_TOTAL, group_by=("key",)
+        ),
+        Aggregate(name="early", input="events", size=10_000_000, advance=10_000_000, compute=_TOTAL, timeout=3_000_000),
+    ),
+    expressions=("compute",),
+    in_queries=True,
+)

@@ -1,7 +1,7 @@
 """What every operator is: a frozen description that knows its inputs, outputs, state and table.
 
-Rule 1: an operator names streams, it never holds them. Rule 2: nothing here runs; `derive` only works out schemas.
-Rule 3: faults have paths relative to the operator, named after its fields.
+Rule 1: an operator names streams; it never holds them. Rule 2: nothing here runs; `derive` only computes schemas.
+Rule 3: the path of a fault is relative to the operator and uses the names of its fields.
 """
 
 from __future__ import annotations
@@ -12,18 +12,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from drover.errors import ExpressionError, Fault, nearest, shorten
+from drover.network.columns import KeyPair
 from drover.network.durations import Micros, format_duration
 from drover.network.expressions import Expression, parse
 from drover.network.schema import COLUMN_NAME, COLUMN_RULE, Column, Schema, known
 from drover.network.types import BOOLEAN, DataType
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """An output column and the SQL expression that computes it."""
-
-    name: str
-    expression: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +35,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """What an operator makes of its inputs: one schema per output (None where a fault hides it), and the faults."""
+    """The output schemas of an operator (None where a fault hides one), and the faults found."""
 
     schemas: tuple[Schema | None, ...]
     faults: tuple[Fault, ...] = ()
@@ -60,26 +53,66 @@ class Operator(ABC):
     @property
     @abstractmethod
     def inputs(self) -> tuple[str, ...]:
-        """Names of the streams it reads, in the order `derive` takes their schemas."""
+        """Names of the streams it reads, in the order in which `derive` takes their schemas."""
+
+    @property
+    def branches(self) -> tuple[str, ...]:
+        """Names of its outputs, for a kind that has several: branch `b` of operator `o` is stream `o.b`."""
+        return ()
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Names of the streams it writes: its own name, unless it is a switch or an end."""
-        return (self.name,)
+        """Names of the streams it writes: one per branch, or the one of its own name."""
+        return tuple(f"{self.name}.{branch}" for branch in self.branches) or (self.name,)
+
+    def output_field(self, stream: str) -> tuple[str, ...]:
+        """Return the path, within the operator, of the field that creates an output; empty: the operator as a whole."""
+        return ()
 
     @property
     def holds_state(self) -> bool:
-        """Whether what it does with a row depends on earlier rows."""
+        """Whether its result for a row depends on earlier rows."""
         return False
 
     @property
-    def table(self) -> str | None:
-        """Name of the table it touches, if any."""
+    def passes_late_rows(self) -> bool:
+        """Whether a late input row can make a late output row.
+
+        A kind with state drops late rows, so that each of its results is above the watermark of the batch before.
+        """
+        return not self.holds_state
+
+    @property
+    def pair_windows(self) -> tuple[Micros, Micros] | None:
+        """How long left and right rows wait for each other, for a kind that pairs the rows of two inputs.
+
+        The load of such a kind grows with the product of its input rates. None: the load grows with their sum.
+        """
         return None
 
     @property
+    def key_columns(self) -> tuple[str, ...]:
+        """The input columns by which it groups rows or finds them."""
+        return ()
+
+    @property
+    def table(self) -> str | None:
+        """Name of the table it reads or writes, if any."""
+        return None
+
+    @property
+    def writes_table(self) -> bool:
+        """Whether it writes its table; else it only reads it."""
+        return False
+
+    @property
+    def calls_user_code(self) -> bool:
+        """Whether it calls a function of the user, which may raise any exception."""
+        return False
+
+    @property
     def is_sticky(self) -> bool:
-        """Whether it is expensive to move: a table hangs on it, or its state is expected to be large."""
+        """Whether it is expensive to move: it uses a table, or its state is expected to be large."""
         return self.sticky if self.sticky is not None else self.table is not None
 
     def own_faults(self) -> Iterator[Fault]:
@@ -92,7 +125,7 @@ class Operator(ABC):
 
 
 def expression_fault(field: tuple[str | int, ...], error: ExpressionError) -> Fault:
-    """Return the fault that `error` is when its text stands in `field`."""
+    """Return the fault for an expression in `field` that cannot be parsed."""
     return Fault(field, shorten(error.found), error.rule, error.way_out)
 
 
@@ -118,6 +151,16 @@ def missing_column(name: str, schema: Schema, field: tuple[str | int, ...]) -> F
     """Return the fault of naming a column that `schema` does not have."""
     hint = nearest(name, schema.names)
     return Fault(field, repr(name), "there is no such column", f"{hint}Known: {known(schema.names)}.")
+
+
+def key_type_faults(on: Iterable[KeyPair], left: Schema, right: Schema) -> Iterator[Fault]:
+    """Yield a fault for each pair of key columns whose types differ; columns that do not exist are skipped."""
+    for index, pair in enumerate(on):
+        types = (left.types.get(pair.left), right.types.get(pair.right))
+        if None not in types and types[0] != types[1]:
+            found = f"{pair.left} {types[0]} = {pair.right} {types[1]}"
+            way_out = "Cast one of them in a map before."
+            yield Fault(("on", index), found, "keys have the same type on both sides", way_out)
 
 
 def need_time(stream: str, schema: Schema, field: tuple[str | int, ...]) -> Iterator[Fault]:

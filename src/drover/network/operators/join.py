@@ -7,56 +7,43 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from drover.errors import ExpressionError, Fault, shorten
-from drover.network.durations import Micros
+from drover.network.columns import KeyPair, Named
+from drover.network.durations import Micros, format_duration
 from drover.network.expressions import Expression, parse_pair
+from drover.network.files import codecs
+from drover.network.files.field import EMPTY, NONE, Default, Field
 from drover.network.grid import SPREAD_RULE, SPREAD_WAY_OUT, Spread, fits
 from drover.network.operators.base import (
     Derived,
-    Named,
     Operator,
     Table,
     demand_boolean,
     expression_fault,
+    key_type_faults,
     missing_column,
     name_faults,
     need_time,
     span_fault,
 )
+from drover.network.operators.kind import OperatorKind
 from drover.network.schema import Column, Schema
 from drover.network.types import TIMESTAMP
 
 INNER: Final = "inner"
-# That a row finds no partner is known when the watermark has passed its window, and so its own event time: whoever
-# reads the result of an outer join would have to drop such a row as late.
+# Only when the watermark has passed a row's window is it known that the row has no partner. By then the watermark has
+# also passed the row's own event time, so that every reader of an outer join would drop such a row as late.
 OUTER_RULE: Final = "joins are inner: a row without a partner is known only when it would be too late for its readers"
 OUTER_WAY_OUT: Final = "Leave it out. To find rows without partner, count by key in an aggregate over a union of both."
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A column of the left input (or of the stream) and the one on the right (or in the table) that must equal it."""
-
-    left: str
-    right: str
-
-    def __str__(self) -> str:
-        return self.left if self.left == self.right else f"{self.left} = {self.right}"
-
-
-def parse_key(text: str) -> Pair:
-    """Return the pair that `x` (the same name on both sides) or `x = y` says."""
-    left, equals, right = (part.strip().strip("`") for part in text.partition("="))
-    return Pair(left, right if equals else left)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Join(Operator):
     """Pairs a left row at t1 with a right row at t2 if -right_window <= t2 - t1 <= left_window and they fit.
 
-    So a left row waits `left_window` for right rows that come after it, and the other way round. They fit if every
-    pair in `on` is equal (NULL equals nothing) and `where`, a predicate over `left.x` and `right.y`, is true.
-    A result's event time is the later of the two; it stands in a column named like the left input's event time.
-    With `spread` its pairs are made by instances on several nodes, each pair by one of them.
+    So a left row waits `left_window` for later right rows, and a right row `right_window` for later left rows. Rows fit
+    if every pair in `on` is equal (NULL equals nothing) and `where`, a predicate over `left.x` and `right.y`, is true.
+    The event time of a result is the later of the two, in a column named like the left input's event time.
+    With `spread`, instances on several nodes share the pairs; each pair is made by exactly one of them.
     """
 
     kind: ClassVar[str] = "join"
@@ -65,7 +52,7 @@ class Join(Operator):
     right: str
     left_window: Micros
     right_window: Micros
-    on: tuple[Pair, ...] = ()
+    on: tuple[KeyPair, ...] = ()
     where: str | None = None
     select: tuple[Named, ...] = ()  # over left.x and right.y; empty: all columns of both, keys once
     spread: Spread | None = None
@@ -85,6 +72,16 @@ class Join(Operator):
     def is_sticky(self) -> bool:
         """Windows are expected to be large, unless `sticky` says otherwise."""
         return self.sticky if self.sticky is not None else True
+
+    @property
+    def pair_windows(self) -> tuple[Micros, Micros] | None:
+        """Both windows."""
+        return (self.left_window, self.right_window)
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """The columns of both sides that must be equal."""
+        return tuple(side for pair in self.on for side in (pair.left, pair.right))
 
     def own_faults(self) -> Iterator[Fault]:
         """Yield faults of the windows and of the selected names."""
@@ -125,7 +122,7 @@ class Join(Operator):
         return Derived((None if faults else Schema(tuple(columns), left.time),), tuple(faults))
 
     def _clashes(self, columns: list[Column]) -> Iterator[Fault]:
-        """Yield faults for output columns of one name, but for those in `select`: they are among the own faults."""
+        """Yield faults for output columns of equal name; `own_faults` already has those within `select`."""
         time, *others = (column.name for column in columns)
         seen: set[str] = set()
         for name in others:
@@ -145,10 +142,7 @@ class Join(Operator):
                 yield missing_column(pair.left, left, ("on", index))
             elif pair.right not in right.types:
                 yield missing_column(pair.right, right, ("on", index))
-            elif left.types[pair.left] != right.types[pair.right]:
-                found = f"{pair.left} {left.types[pair.left]} = {pair.right} {right.types[pair.right]}"
-                way_out = "Cast one of them in a map before the join."
-                yield Fault(("on", index), found, "keys have the same type on both sides", way_out)
+        yield from key_type_faults(self.on, left, right)
 
 
 def _parsed(
@@ -159,3 +153,57 @@ def _parsed(
     except ExpressionError as error:
         faults.append(expression_fault(field, error))
         return None
+
+
+def _summary(operator: Join) -> str:
+    keys = [str(pair) for pair in operator.on] + ([operator.where] if operator.where is not None else [])
+    spans = dict.fromkeys(format_duration(span) for span in (operator.left_window, operator.right_window))
+    spread = "" if operator.spread is None else f", spread {operator.spread}"
+    return f"{' and '.join(keys)} within {' and '.join(spans)}{spread}".strip()
+
+
+_BOTH: Final = (Named("first", "left.amount"), Named("second", "right.amount"))
+
+JOIN: Final = OperatorKind(
+    model=Join,
+    fields=(
+        Field("left", codecs.STREAM, "the left stream", reads=True),
+        Field("right", codecs.STREAM, "the right stream; may be the same", reads=True),
+        Field(
+            "within",
+            codecs.WITHIN,
+            "how long left rows wait for right ones, and right rows for left ones",
+            None,
+            ("left_window", "right_window"),
+            hides=False,
+        ),
+        Field("on", codecs.KEYS, "columns that must be equal", EMPTY),
+        Field("where", codecs.PREDICATE, "a predicate over left.x and right.y", NONE, hides=False),
+        Field("select", codecs.SELECT, "the columns to make, over left.x and right.y; left out, all of both", EMPTY),
+        Field("spread", codecs.SPREAD, "over how many instances its pairs are spread", NONE, hides=False),
+        Field("how", codecs.HOW, "the kind of join; outer ones are refused", Default(INNER), hides=False),
+    ),
+    summary=_summary,
+    samples=(
+        Join(
+            name="pairs",
+            left="events",
+            right="more_events",
+            left_window=5_000_000,
+            right_window=2_000_000,
+            on=(KeyPair("key", "key"),),
+            select=_BOTH,
+        ),
+        Join(
+            name="band",
+            left="events",
+            right="events",
+            left_window=3_000_000,
+            right_window=3_000_000,
+            where="left.amount < right.amount",
+            select=_BOTH,
+        ),
+    ),
+    expressions=("where", "select"),
+    in_queries=True,
+)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from drover.errors import Fault
 from drover.network import expressions
-from drover.network.operators.base import Derived, Named, Operator, Table, name_faults, parsed
+from drover.network.columns import Named
+from drover.network.files import codecs
+from drover.network.files.field import FALSE, INPUT, Field
+from drover.network.operators.base import Derived, Operator, Table, name_faults, parsed
+from drover.network.operators.kind import OperatorKind
+from drover.network.operators.words import computed
 from drover.network.schema import Column, Schema
 
 
@@ -16,7 +21,7 @@ from drover.network.schema import Column, Schema
 class Map(Operator):
     """Computes `select` from each row; with `extend` the other input columns are kept in front.
 
-    Event time goes on if the input's time column is selected as it is, under any name.
+    The output has event time if the input's time column is selected unchanged, under any name.
     """
 
     kind: ClassVar[str] = "map"
@@ -37,11 +42,11 @@ class Map(Operator):
         yield from name_faults((named.name for named in self.select), "select")
 
     def full_select(self, schema: Schema) -> tuple[Named, ...]:
-        """Return every output column with its expression, the kept ones included."""
+        """Return every output column with its expression, including the columns that are kept."""
         return (*(Named(column.name, f"`{column.name}`") for column in self._kept(schema)), *self.select)
 
     def _kept(self, schema: Schema) -> tuple[Column, ...]:
-        """Return the input columns that go on as they are."""
+        """Return the input columns that are kept unchanged."""
         made = {named.name.lower() for named in self.select}
         return tuple(column for column in schema.columns if self.extend and column.name.lower() not in made)
 
@@ -56,7 +61,24 @@ class Map(Operator):
             if expression is None:
                 continue
             columns.append(Column(named.name, expression.type))
-            # The tree and not the text: with a column named `true`, true still means the truth.
-            if isinstance(expression, expressions.Column) and expression.name == schema.time:
+            # Compare the parsed tree, not the text: with a column named `true`, the text true still is the literal.
+            if isinstance(expression, expressions.ColumnRef) and expression.name == schema.time:
                 time = named.name if time is None or named.name == schema.time else time
         return Derived((None if faults else Schema(tuple(columns), time),), tuple(faults))
+
+
+MAP: Final = OperatorKind(
+    model=Map,
+    fields=(
+        INPUT,
+        Field("select", codecs.SELECT, "the columns to make"),
+        Field("extend", codecs.TRUTH, "whether to keep the other columns too", FALSE),
+    ),
+    summary=lambda operator: ("*, " if operator.extend else "") + computed(operator.select),
+    samples=(
+        Map(name="doubled", input="events", select=(Named("ts", "ts"), Named("twice", "amount * 2"))),
+        Map(name="extended", input="events", select=(Named("twice", "amount * 2"),), extend=True),
+    ),
+    expressions=("select",),
+    in_queries=True,
+)

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from drover.errors import Fault, shorten
+from drover.network.files import codecs
+from drover.network.files.field import Field
 from drover.network.operators.base import Derived, Operator, Table
+from drover.network.operators.kind import OperatorKind
 from drover.network.schema import Schema, known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Union(Operator):
-    """Passes the rows of all inputs; columns are matched by name and stand as in the first input."""
+    """Passes the rows of all inputs; columns are matched by name and ordered as in the first input."""
 
     kind: ClassVar[str] = "union"
 
@@ -49,3 +52,14 @@ class Union(Operator):
             if dict(schema.types) != dict(first.types) or schema.time != first.time
         ]
         return Derived((first,), tuple(faults))
+
+
+UNION: Final = OperatorKind(
+    model=Union,
+    fields=(
+        Field("inputs", codecs.STREAMS, "two or more streams with the same columns", None, ("streams",), reads=True),
+    ),
+    summary=lambda operator: ", ".join(operator.streams),
+    samples=(Union(name="both", streams=("events", "more_events")),),
+    in_queries=True,
+)

@@ -1,8 +1,8 @@
-"""Texts with many queries: YAML (one query, a list of them, or several documents) and JSON lines.
+"""Query files: YAML (one query, a list of queries, or several documents) and JSON lines.
 
-Rule 1: a text becomes nodes that know their lines; what a query means is for `read.py`.
-Rule 2: the notation is bounded and says everything once: no aliases, no key twice, no depth without end. YAML that
-breaks this is refused as a whole, because nobody can tell where the next query begins; a line of JSON only itself.
+Rule 1: a text becomes nodes that know their line numbers; `read.py` makes queries of them.
+Rule 2: aliases, repeated keys and deep nesting are not allowed. A YAML file that has them is refused as a whole,
+because it is not clear where the next query begins. Of a JSON file, only the faulty line is refused.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ JSON_NAMES: Final = (".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """What stands where a query should be; with faults, the node is None."""
+class QueryEntry:
+    """One query of a file, not read yet; if it has faults, the node is None."""
 
     node: Node | None
     line: int
     faults: tuple[Fault, ...] = ()
 
 
-def entries_of(text: str, name: str = "") -> list[Entry]:
-    """Return what a text holds, one entry per query; `name` is that of its file, whose ending tells JSON from YAML."""
+def entries_of(text: str, name: str = "") -> list[QueryEntry]:
+    """Return one entry per query of a text; the ending of the file name `name` says whether it is JSON or YAML."""
     return list(_json_lines(text)) if _is_json(text, name) else list(_yaml(text))
 
 
@@ -52,18 +52,18 @@ def _is_json(text: str, name: str) -> bool:
     return not name.lower().endswith((".yaml", ".yml")) and first.startswith('{"') and first.endswith("}")
 
 
-def _yaml(text: str) -> Iterator[Entry]:
+def _yaml(text: str) -> Iterator[QueryEntry]:
     roots, faults = read_documents(text)
     if faults:
         raise FileError(by_line(faults))
     found = [one for root in roots for one in (root.nodes if isinstance(root, Items) else (root,))]
     if not found:
         raise FileError([file_fault("empty", "a query file has a query", "Begin with `name: ...`, or a list.")])
-    return (Entry(node, node.line) for node in found)
+    return (QueryEntry(node, node.line) for node in found)
 
 
-def _json_lines(text: str) -> Iterator[Entry]:
-    """Yield the queries of a text with one JSON object per line; empty lines are passed over."""
+def _json_lines(text: str) -> Iterator[QueryEntry]:
+    """Yield the queries of a text with one JSON object per line; empty lines are skipped."""
     count = 0
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         if not line.strip():
@@ -75,44 +75,46 @@ def _json_lines(text: str) -> Iterator[Entry]:
         yield _json_line(line, number)
 
 
-def _json_line(line: str, number: int) -> Entry:
+def _json_line(line: str, number: int) -> QueryEntry:
     if len(line) > LONGEST_LINE:
         rule = f"a query has at most {LONGEST_LINE} characters"
-        return Entry(None, number, (Fault(("query",), f"{len(line)} long", rule, "Split it into several.", number),))
+        return QueryEntry(
+            None, number, (Fault(("query",), f"{len(line)} long", rule, "Split it into several.", number),)
+        )
     try:
-        value = json.loads(line, object_pairs_hook=_once, parse_constant=_no_constant)
+        value = json.loads(line, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        rule = f"a line of JSON is one query ({_said(error)})"
+        rule = f"a line of JSON is one query ({_message(error)})"
         way_out = "Write one object per line, or name the file .yaml if it is YAML."
-        return Entry(None, number, (Fault(("query",), shorten(line.strip()), rule, way_out, number),))
+        return QueryEntry(None, number, (Fault(("query",), shorten(line.strip()), rule, way_out, number),))
     return entry_of(value, number)
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg}, column {error.colno}"
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:  # Any: JSON
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:  # Any: JSON
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"key {shorten(next(n for n in names if names.count(n) > 1))} is there twice")
+        raise ValueError(f"key {shorten(next(n for n in names if names.count(n) > 1))} appears twice")
     return found
 
 
-def _no_constant(word: str) -> object:
-    raise ValueError(f"{word} is no number of JSON")
+def _refuse_constant(word: str) -> object:
+    raise ValueError(f"{word} is not a JSON number")
 
 
-def entry_of(value: object, line: int = 1) -> Entry:
-    """Return a query that came as JSON values or as a dict of Python's."""
+def entry_of(value: object, line: int = 1) -> QueryEntry:
+    """Return the entry of a query given as JSON values or as a Python dict."""
     try:
-        return Entry(_node(value, line, 0), line)
+        return QueryEntry(_node(value, line, 0), line)
     except ValueError as error:
-        way_out = "Give texts, numbers, truth values, lists and mappings of these."
-        return Entry(None, line, (Fault(("query",), shorten(value), str(error), way_out, line),))
+        way_out = "Use text, numbers, true and false, and lists and mappings of these."
+        return QueryEntry(None, line, (Fault(("query",), shorten(value), str(error), way_out, line),))
 
 
 def _node(value: object, line: int, depth: int) -> Node:
@@ -122,7 +124,7 @@ def _node(value: object, line: int, depth: int) -> Node:
         return Scalar("" if value is None else str(value).lower(), line)
     if isinstance(value, int | float):
         if not math.isfinite(value):
-            raise ValueError("a number is finite")
+            raise ValueError("a number must be finite")
         return Scalar(repr(value), line)
     if depth >= DEEPEST:
         raise ValueError(f"a query has at most {DEEPEST} levels")
@@ -130,23 +132,23 @@ def _node(value: object, line: int, depth: int) -> Node:
         return Fields(tuple((_key(key, line), _node(each, line, depth + 1)) for key, each in value.items()), line)
     if isinstance(value, Sequence):
         return Items(tuple(_node(each, line, depth + 1) for each in value), line)
-    raise ValueError(f"a value is no {type(value).__name__}")
+    raise ValueError(f"a value cannot be a {type(value).__name__}")
 
 
 def _key(key: object, line: int) -> Scalar:
     if not isinstance(key, str):
-        raise ValueError("a key is a text")
+        raise ValueError("a key must be text")
     return _text(key, line)
 
 
 def _text(value: str, line: int) -> Scalar:
     if not value.isprintable() and (bad := UNPRINTABLE.search(value)):
-        raise ValueError(f"a text is printable, and one holds character U+{ord(bad[0]):04X}")
+        raise ValueError(f"text must be printable, and this has character U+{ord(bad[0]):04X}")
     return Scalar(value, line, True)
 
 
 def plain_of(node: Node) -> Any:  # Any: JSON
-    """Return a node as JSON values that `entry_of` reads back: texts stay texts, bare words become what they mean."""
+    """Return a node as JSON values that `entry_of` reads back: quoted text stays text, bare words become values."""
     match node:
         case Fields(entries):
             return {key.text: plain_of(value) for key, value in entries}

@@ -1,7 +1,7 @@
-"""Templates: what queries of one skeleton mean, and where their literals go.
+"""Templates: the shape of all queries with one normalized text, and where their literals go.
 
-Rule 1: which literal of a text becomes which constant is found by trying: a literal is exchanged for samples, and where
-constants change and nothing else does, these are its places. One that changes anything else is part of the skeleton.
+Rule 1: which literal becomes which constant is found by trial. Each literal is replaced by samples. If only constants
+change, the literal fills these constants. If anything else changes, the literal is fixed: part of the template's key.
 """
 
 from __future__ import annotations
@@ -12,62 +12,61 @@ from typing import Any, Final
 
 from drover.network.expressions.tree import Literal, Value
 from drover.network.operators import Aggregate, Filter, Join, Map, Operator, Switch, Union
-from drover.network.queries.outline import Outline
-from drover.network.queries.query import LONGEST_EXPRESSION, MOST_OPERATORS, Query, rewritten, texts
+from drover.network.queries.normalize import PLACEHOLDER, SAMPLES, LiteralText, normalize
+from drover.network.queries.parameterized import ParameterizedQuery
+from drover.network.queries.query import LONGEST_EXPRESSION, MOST_OPERATORS, Query
 from drover.network.queries.shape import Shape
-from drover.network.queries.skeleton import MARK, SAMPLES, Piece, skeleton_of
+from drover.network.rewrite import expressions_of, with_expressions
 
 Conversion = Callable[[Any], Value]  # Any: of a value that the type of the literal allows
-Tried = tuple[Outline, tuple[Literal, ...]]
+Parameterized = tuple[ParameterizedQuery, tuple[Literal, ...]]
 
 CONVERSIONS: Final[tuple[Conversion, ...]] = (
     lambda value: value,
     lambda value: -value,
     float,
-    lambda value: float(-value),  # not -float(value): of 0, that is -0.0, and no whole number is
+    lambda value: float(-value),  # not -float(value), which is -0.0 for 0
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """How to fill in the constants of a skeleton: for each, which literal and which conversion, or what it is."""
+    """A shape, and how to fill its constants: each is a literal with a conversion, or always the same value."""
 
     shape: Shape
-    places: tuple[tuple[int, Conversion] | Literal, ...]
-    fixed: tuple[int, ...]  # literals that belong to the skeleton
+    constants: tuple[tuple[int, Conversion] | Literal, ...]
+    fixed: tuple[int, ...]  # literals that are part of the template's key
 
-    def fill(self, pieces: list[Piece]) -> tuple[Value, ...]:
+    def fill(self, literals: list[LiteralText]) -> tuple[Value, ...]:
         """Return the constants of a query with these literals."""
-        return tuple(
-            [place.value if isinstance(place, Literal) else place[1](pieces[place[0]][1]) for place in self.places]
-        )
+        return tuple([one.value if isinstance(one, Literal) else one[1](literals[one[0]][1]) for one in self.constants])
 
 
-def bones_of(query: Query) -> tuple[Hashable, list[Piece]] | None:
-    """Return all that a query says but names and literals, and its literals; None if it must be parsed."""
+def normalize_query(query: Query) -> tuple[Hashable, list[LiteralText]] | None:
+    """Return a query without its names and literals, and the literals; None if it must be parsed."""
     if len(query.operators) > MOST_OPERATORS:
         return None
     names: dict[str, str] = {}
     for index, operator in enumerate(query.operators):
         for place, stream in enumerate(operator.outputs):
-            names[stream] = f"{MARK}{index}.{place}"
-    pieces: list[Piece] = []
-    said: list[Hashable] = [names.get(query.output, query.output)]
+            names[stream] = f"{PLACEHOLDER}{index}.{place}"
+    literals: list[LiteralText] = []
+    normalized: list[Hashable] = [names.get(query.output, query.output)]
     for operator in query.operators:
-        said.append(operator.kind)
-        said.append(tuple([names.get(stream, stream) for stream in operator.inputs]))
-        said.append(_settings(operator))
-        for _, text in texts(operator):
-            found = skeleton_of(text) if len(text) <= LONGEST_EXPRESSION else None
+        normalized.append(operator.kind)
+        normalized.append(tuple([names.get(stream, stream) for stream in operator.inputs]))
+        normalized.append(_settings(operator))
+        for _, text in expressions_of(operator):
+            found = normalize(text) if len(text) <= LONGEST_EXPRESSION else None
             if found is None:
                 return None
-            said.append(found[0])
-            pieces += found[1]
-    return tuple(said), pieces
+            normalized.append(found[0])
+            literals += found[1]
+    return tuple(normalized), literals
 
 
 def _settings(operator: Operator) -> Hashable:
-    """Return what an operator says besides its inputs and expressions."""
+    """Return the settings of an operator besides its inputs and expressions."""
     match operator:
         case Filter() | Union():
             return ()
@@ -83,47 +82,48 @@ def _settings(operator: Operator) -> Hashable:
             windows = (operator.left_window, operator.right_window)
             return (windows, operator.on, operator.where is None, names)
         case _:
-            return (operator,)  # refused when it is parsed
+            return (operator,)  # no kind for queries: refused when the query is parsed
 
 
-def learn(
+def learn_template(
     query: Query,
-    outline: Outline,
+    parameterized: ParameterizedQuery,
     constants: tuple[Literal, ...],
     shape: Shape,
-    attempt: Callable[[Query], Tried | None],
+    attempt: Callable[[Query], Parameterized | None],
 ) -> Template:
-    """Return the template of a query's skeleton; `attempt` parses a query, and gives None for one that is faulty."""
-    places: list[tuple[int, Conversion] | Literal] = list(constants)
+    """Return the template of a query; `attempt` parses a query and returns None if it has faults."""
+    filled: list[tuple[int, Conversion] | Literal] = list(constants)
     fixed: list[int] = []
     for index, samples in enumerate(_literals(query)):
-        trials = [(value, attempt(_exchanged(query, index, text))) for text, value in samples]
-        found = _places(outline, constants, trials)
+        trials = [(value, attempt(_with_literal(query, index, text))) for text, value in samples]
+        found = _constants_of(parameterized, constants, trials)
         if found is None:
             fixed.append(index)
-        for place, conversion in (found or {}).items():
-            places[place] = (index, conversion)
-    return Template(shape, tuple(places), tuple(fixed))
+        for constant, conversion in (found or {}).items():
+            filled[constant] = (index, conversion)
+    return Template(shape, tuple(filled), tuple(fixed))
 
 
-def _places(
-    outline: Outline, constants: tuple[Literal, ...], trials: list[tuple[Value, Tried | None]]
+def _constants_of(
+    parameterized: ParameterizedQuery, constants: tuple[Literal, ...], trials: list[tuple[Value, Parameterized | None]]
 ) -> dict[int, Conversion] | None:
-    """Return the constants that follow a literal, with the conversion; None if anything else does."""
+    """Return the constants that a literal fills, with the conversion; None if it changes anything else."""
     found: list[dict[int, set[int]]] = []
     for sample, tried in trials:
-        if tried is None or tried[0] != outline:
+        if tried is None or tried[0] != parameterized:
             return None
         changed: dict[int, set[int]] = {}
-        for place, (before, after) in enumerate(zip(constants, tried[1], strict=True)):
+        for constant, (before, after) in enumerate(zip(constants, tried[1], strict=True)):
             if before != after:
-                changed[place] = {which for which in range(len(CONVERSIONS)) if _gives(which, sample, after.value)}
+                changed[constant] = {which for which in range(len(CONVERSIONS)) if _gives(which, sample, after.value)}
         found.append(changed)
+    # Two samples must agree: one alone could equal the old constant, or fit a conversion by chance.
     first, second = found
     if first.keys() != second.keys() or not first:
         return None
-    both = {place: first[place] & second[place] for place in first}
-    return None if not all(both.values()) else {place: CONVERSIONS[min(fits)] for place, fits in both.items()}
+    both = {constant: first[constant] & second[constant] for constant in first}
+    return None if not all(both.values()) else {constant: CONVERSIONS[min(fits)] for constant, fits in both.items()}
 
 
 def _gives(which: int, sample: Value, wanted: Value) -> bool:
@@ -134,30 +134,30 @@ def _gives(which: int, sample: Value, wanted: Value) -> bool:
     return type(value) is type(wanted) and value == wanted
 
 
-def _literals(query: Query) -> Iterator[tuple[Piece, ...]]:
+def _literals(query: Query) -> Iterator[tuple[LiteralText, ...]]:
     """Yield the samples for each literal of a query."""
     for operator in query.operators:
-        for _, text in texts(operator):
-            found = skeleton_of(text)
+        for _, text in expressions_of(operator):
+            found = normalize(text)
             assert found is not None
-            marks = found[0].split(MARK)[1:]
-            yield from (SAMPLES[mark[0]] for mark in marks)
+            placeholders = found[0].split(PLACEHOLDER)[1:]
+            yield from (SAMPLES[placeholder[0]] for placeholder in placeholders)
 
 
-def _exchanged(query: Query, index: int, sample: str) -> Query:
+def _with_literal(query: Query, index: int, sample: str) -> Query:
     """Return the query with another literal in place of the one numbered `index`."""
     seen = 0
 
-    def exchange(text: str) -> str:
+    def replace_literal(text: str) -> str:
         nonlocal seen
-        found = skeleton_of(text)
+        found = normalize(text)
         assert found is not None
-        bones, pieces = found
-        first, *others = bones.split(MARK)
+        normalized, literals = found
+        first, *others = normalized.split(PLACEHOLDER)
         written = [first]
-        for (literal, _), after in zip(pieces, others, strict=True):
+        for (literal, _), after in zip(literals, others, strict=True):
             written += (sample if seen == index else literal, after[1:])
             seen += 1
         return "".join(written)
 
-    return replace(query, operators=tuple(rewritten(operator, exchange) for operator in query.operators))
+    return replace(query, operators=tuple(with_expressions(operator, replace_literal) for operator in query.operators))

@@ -1,1 +1,1 @@
-"""Plans whose nodes rise and fall together, so that none stands out."""
+"""Plans that put units whose loads rise together on different nodes, so that no node peaks alone."""

@@ -1,6 +1,6 @@
-"""Clusters: units that are cheaper together are placed as one.
+"""Clusters: units that are cheaper together are placed as one unit.
 
-Rule 1: a clustering is groups of units; placing them is ROD's work, choosing among clusterings the plane distance's.
+Rule 1: a clustering is a list of groups of units. ROD places them, and the plane distance chooses among clusterings.
 Rule 2: symbols are those of section 4.4.3 [Xing06]: ratios r^c and r^b of links, weight w^c, thresholds eta and psi.
 Rule 3: units that may not share a node are never joined.
 """
@@ -18,75 +18,78 @@ from numpy.random import Generator
 from drover.errors import ProblemError
 from drover.load.arrays import Floats, Ints
 from drover.load.feasible import plane_distance
-from drover.placement.problem import Flags, Groups, Problem
+from drover.placement.problem import Flags, Groups, PlacementProblem
 from drover.placement.resilient.place import place_resilient
 from drover.placement.rules import fuse, repair
 from drover.placement.score import hyperplanes
 
 ETAS: Final = (0.1, 0.3, 1.0)  # communication or bandwidth worth a tenth, a third or all of a unit's own load
-# A cluster may be this share of what one node carries of a stream. Above 1 it is more than a fair share, but with few
-# units for each node all below forbid any cluster, and graphs that stay whole are then better (R-fig6.9).
+# The weight of a cluster, as a fraction of what one node carries of a stream. Above 1 it exceeds a fair share. But with
+# few units per node, smaller values forbid all clusters, and graphs that stay whole are then better (R-fig6.9).
 PSIS: Final = (0.3, 0.6, 1.0, 2.0, 4.0, 8.0)
 ORDERS: Final = ("ratio-first", "weight-first")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Thresholds:
-    """When two ends of a link are joined: if one of its ratios is above eta, while the weight stays below psi."""
+class ClusteringThresholds:
+    """When to join the two ends of a link: if one of its ratios is above eta and the weight stays below psi."""
 
     communication: float = np.inf  # eta_c
     bandwidth: float = np.inf  # eta_b
     weight: float = 1.0  # psi
     order: str = "ratio-first"  # or weight-first
-    first: str = "communication"  # or bandwidth: which ratio goes before the other when both are looked at
+    first: str = "communication"  # or "bandwidth": the ratio that decides first if both count
 
 
 @dataclass(frozen=True, slots=True)
-class Clusters:
-    """A clustering as it grows: `owner`, (m,), the cluster of each unit; `load`, (m, d), is a row per cluster."""
+class OperatorClusters:
+    """A clustering as it grows: `owner`, (m,), is the cluster of each unit; `load`, (m, d), has one row per cluster."""
 
     owner: Ints
     load: Floats
-    allowed: Flags  # (m, n) nodes that all of a cluster may be on
+    allowed: Flags  # (m, n) nodes that all units of a cluster may be on
     apart: Flags  # (groups, m) whether a cluster has a unit of the group
 
     @classmethod
-    def single(cls, problem: Problem) -> Clusters:
-        """Return every unit by itself."""
+    def single(cls, problem: PlacementProblem) -> OperatorClusters:
+        """Return the clustering in which every unit is alone."""
         apart = np.zeros((len(problem.apart), problem.m), dtype=np.bool_)
         for row, group in zip(apart, problem.apart, strict=True):
             row[list(group)] = True
         return cls(np.arange(problem.m), problem.coefficients.copy(), problem.reachable().copy(), apart)
 
     def may_join(self, one: Ints, other: Ints) -> Flags:
-        """Return whether pairs of different clusters may share a node."""
+        """Return which pairs of different clusters may share a node."""
         shared = (self.allowed[one] & self.allowed[other]).any(axis=1)
         return np.asarray(shared & ~(self.apart[:, one] & self.apart[:, other]).any(axis=0) & (one != other))
 
     def join(self, one: int, other: int) -> None:
-        """Make two clusters one, in place."""
+        """Merge the second cluster into the first, in place."""
         self.owner[self.owner == other] = one
         self.load[one] += self.load[other]
         self.allowed[one] &= self.allowed[other]
         self.apart[:, one] |= self.apart[:, other]
 
     def groups(self) -> Groups:
-        """Return the clusters of more than one unit."""
+        """Return the clusters with more than one unit."""
         members = (np.flatnonzero(self.owner == cluster) for cluster in np.unique(self.owner))
         return tuple(tuple(int(j) for j in units) for units in members if len(units) > 1)
 
 
-def cluster(problem: Problem, thresholds: Thresholds) -> Groups:
-    """Join the ends of links, one after the other, Fig. 4.15 and 4.19 [Xing06]; return the clusters."""
-    clusters, links = Clusters.single(problem), problem.links
+def cluster(problem: PlacementProblem, thresholds: ClusteringThresholds) -> Groups:
+    """Join the ends of links, one link after the other, Fig. 4.15 and 4.19 [Xing06]; return the clusters."""
+    clusters = OperatorClusters.single(problem)
+    links = problem.links
     totals = problem.coefficients.sum(axis=0)
     while len(links.source):
-        one, other = clusters.owner[links.source], clusters.owner[links.target]
+        one = clusters.owner[links.source]
+        other = clusters.owner[links.target]
         communication = _ratio(links.communication, clusters.load, one, other)
         bandwidth = _ratio(links.bandwidth, clusters.load, one, other)
         together = clusters.load[one] + clusters.load[other]
         weight = (problem.n * together[:, totals > 0] / totals[totals > 0]).max(axis=1, initial=0.0)
-        talks, fills = communication > thresholds.communication, bandwidth > thresholds.bandwidth
+        talks = communication > thresholds.communication
+        fills = bandwidth > thresholds.bandwidth
         candidates = np.flatnonzero((talks | fills) & (weight < thresholds.weight) & clusters.may_join(one, other))
         if not len(candidates):
             break
@@ -100,14 +103,14 @@ def cluster(problem: Problem, thresholds: Thresholds) -> Groups:
 
 
 def _ratio(cost: Floats, load: Floats, one: Ints, other: Ints) -> Floats:
-    """Return max over both ends and all streams of the cost of a link over the load of its end; 0/0 is 0."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # a load of 5e-324 is a load
+    """Return the largest ratio, over both ends and all streams, of a link's cost to the load of its end; 0/0 is 0."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # a load may be as small as 5e-324
         ratios = [np.nan_to_num(cost / load[end], nan=0.0, posinf=np.inf) for end in (one, other)]
     return np.asarray(np.maximum(*ratios).max(axis=1, initial=0.0))
 
 
 def _ranks(communication: Floats, bandwidth: Floats, talks: Flags, fills: Flags, first: str) -> tuple[Ints, Floats]:
-    """Return the class of each link (both ratios, the first, the other), and the ratio that orders it there."""
+    """Return the class of each link (both ratios, the first, the other), and the ratio that orders it in its class."""
     lead, ratio, other = (
         (talks, communication, bandwidth) if first == "communication" else (fills, bandwidth, communication)
     )
@@ -115,17 +118,18 @@ def _ranks(communication: Floats, bandwidth: Floats, talks: Flags, fills: Flags,
     return ranks, np.asarray(np.where(lead, ratio, other))
 
 
-def variants(problem: Problem, psis: Sequence[float] = PSIS) -> Iterator[Thresholds]:
-    """Yield the thresholds that are tried: for what links cost here, each in both orders."""
+def variants(problem: PlacementProblem, psis: Sequence[float] = PSIS) -> Iterator[ClusteringThresholds]:
+    """Yield the thresholds to try: for the kinds of link costs in this problem, each in both orders."""
     links = problem.links
     talks = bool(links.communication.any())
     fills = bool(links.bandwidth.any()) and not abundant(problem)
+    # Bandwidth ratios are in bytes per busy second; the scale makes them comparable with communication ratios.
     scale = float(np.max(problem.bandwidth / problem.capacity)) if fills else 1.0
     for eta, psi, order in product(ETAS, psis, ORDERS) if talks or fills else ():
         for first in (
             ("communication", "bandwidth") if talks and fills and order == "ratio-first" else ("communication",)
         ):
-            yield Thresholds(
+            yield ClusteringThresholds(
                 communication=eta if talks else np.inf,
                 bandwidth=eta * (scale if np.isfinite(scale) else 1.0) if fills else np.inf,
                 weight=psi,
@@ -134,13 +138,14 @@ def variants(problem: Problem, psis: Sequence[float] = PSIS) -> Iterator[Thresho
             )
 
 
-def abundant(problem: Problem) -> bool:
+def abundant(problem: PlacementProblem) -> bool:
     """Return whether no plan can run out of bandwidth before it runs out of capacity, theorem 3 [Xing06].
 
-    For every unit, the bandwidth of its links over its load stays below that of any node; and so for the whole system,
-    where the printed condition divides the wrong way.
+    For every unit, the bandwidth of its links divided by its load must stay below that of any node. The same must hold
+    for the whole system, where the printed condition divides the wrong way.
     """
-    links, load = problem.links, problem.coefficients
+    links = problem.links
+    load = problem.coefficients
     through = np.zeros_like(load)
     for ends in (links.source, links.target):
         np.add.at(through, ends, links.bandwidth)
@@ -150,18 +155,19 @@ def abundant(problem: Problem) -> bool:
 
 
 def _below(bandwidth: Floats, load: Floats, limit: float) -> bool:
-    """Return whether bandwidth over load stays below a limit, wherever there is bandwidth."""
+    """Return whether bandwidth divided by load stays below a limit, wherever there is bandwidth."""
     return bool(np.isinf(limit) or ((bandwidth < limit * load) | (bandwidth == 0)).all())
 
 
-def place_clustered(problem: Problem, rng: Generator, psis: Sequence[float] = PSIS) -> Ints:
+def place_clustered(problem: PlacementProblem, rng: Generator, psis: Sequence[float] = PSIS) -> Ints:
     """Place by ROD, with and without clusters, and keep the plan whose nearest hyperplane is farthest away.
 
     `psis` are the thresholds for the weight of a cluster.
     """
     problem.need("coefficients", "clustered")
     tried: set[Groups] = set()
-    best, farthest = repair(problem, place_resilient(problem, rng)), -np.inf
+    best = repair(problem, place_resilient(problem, rng))
+    farthest = -np.inf
     for groups in ((), *(cluster(problem, thresholds) for thresholds in variants(problem, psis))):
         if groups in tried:
             continue
@@ -172,25 +178,27 @@ def place_clustered(problem: Problem, rng: Generator, psis: Sequence[float] = PS
         except ProblemError:
             if not groups:
                 raise
-            continue  # any two of a cluster may share a node, but with the rules for other units no plan is left
+            continue  # every pair may share a node, but the rules for other units leave no plan
         distance = nearest_plane(problem, places)
+        # The tolerance keeps the first of equal plans, so that rounding does not choose.
         if distance > farthest * (1 + 1e-9):
-            best, farthest = places, distance
+            best = places
+            farthest = distance
     return best
 
 
-def nearest_plane(problem: Problem, places: Ints) -> float:
-    """Return the smallest distance of a hyperplane, of load or of bandwidth, from the origin."""
+def nearest_plane(problem: PlacementProblem, places: Ints) -> float:
+    """Return the smallest distance of a hyperplane, for load or bandwidth, from the origin."""
     weighed = hyperplanes(problem, places)
     return float(plane_distance(weighed).min()) if weighed.shape[1] else np.inf
 
 
-def fuse_small(problem: Problem, least: float) -> Groups:
-    """Join units until no cluster that can be joined has less than `least` load; the lightest first, along links.
+def fuse_small(problem: PlacementProblem, least: float) -> Groups:
+    """Join units until no cluster has less than `least` load, as far as possible; the lightest first, along links.
 
-    It makes large problems small: what is moved as one is decided on as one.
+    This makes large problems small, because a cluster is placed as one unit.
     """
-    clusters = Clusters.single(problem)
+    clusters = OperatorClusters.single(problem)
     load = problem.load.copy()
     done = load >= least
     while not done.all():

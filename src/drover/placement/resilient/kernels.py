@@ -1,6 +1,6 @@
-"""The compiled loop of resilient placing.
+"""The compiled loop of resilient placement.
 
-Rule 1: pure functions over arrays, each with a plain twin in `twins.py` that it agrees with.
+Rule 1: pure functions over arrays; `assign` equals its plain twin in `twins.py`.
 """
 
 from __future__ import annotations
@@ -11,18 +11,22 @@ import numpy as np
 from drover.load.arrays import Floats, Ints
 from drover.placement.problem import Flags
 
-DISTANCE, DRAW, CUTS = 0, 1, 2  # how a node of class I is chosen
+# how to choose a node of class I
+DISTANCE = 0
+DRAW = 1
+CUTS = 2
 SLACK = 1e-12  # a weight above 1 by less is rounding
 TIE = 1e-9
 
-compiled = numba.njit(cache=True, error_model="numpy")  # without a branch for every division
-part = numba.njit(cache=True, error_model="numpy", forceinline=True)  # a call with arrays costs more than these do
+compiled = numba.njit(cache=True, error_model="numpy")  # "numpy" omits a branch for every division
+part = numba.njit(cache=True, error_model="numpy", forceinline=True)  # a call costs more than these do
 
 
 @part
 def _open_nodes(j: int, places: Ints, allowed: Flags, start: Ints, near: Ints, found: Ints) -> int:
-    """Fill in the nodes unit j may go to, all allowed ones if conflicts leave none; return how many."""
-    n, count = allowed.shape[1], 0
+    """Fill in the nodes that unit j may go to, or all allowed ones if conflicts leave none; return their number."""
+    n = allowed.shape[1]
+    count = 0
     for i in range(n):
         if allowed[j, i]:
             found[count] = i
@@ -42,7 +46,7 @@ def _open_nodes(j: int, places: Ints, allowed: Flags, start: Ints, near: Ints, f
 
 @part
 def _cut(j: int, i: int, places: Ints, link_start: Ints, linked: Ints) -> int:
-    """Count the links from unit j to units that are placed on other nodes than i."""
+    """Count the links from unit j to units on other nodes than i."""
     count = 0
     for e in range(link_start[j], link_start[j + 1]):
         if places[linked[e]] >= 0 and places[linked[e]] != i:
@@ -65,18 +69,22 @@ def assign(
     draws: Floats,
     choice: int,
 ) -> None:
-    """Place the units in that order by ROD, Fig. 4.9 [Xing06]; fills in `places`, (m,), where -1 is not yet placed.
+    """Place the units in this order by ROD, Fig. 4.9 [Xing06]; fills in `places`, (m,), where -1 is unplaced.
 
-    `shares` is lo_jk / l_k, (m, d); `portion` is C_i / C_T, (n,). Units that are placed already count. `box`, (3, d),
-    has the lower and upper bounds of the rates as points of the ideal set, and each axis' length squared.
+    `shares` is lo_jk / l_k, (m, d); `portion` is C_i / C_T, (n,). Units that are already placed count. `box`, (3, d),
+    has the lower and upper bounds of the rates as points of the ideal set, and the squared length of each axis.
     """
     m, d = shares.shape
     n = len(portion)
-    weight, sums = np.zeros((n, d)), np.zeros((n, 3))  # sums: square of the length, load at lower and at upper bound
-    full = np.zeros(n, dtype=np.bool_)  # whether some weight is above 1: it never sinks again
-    found, distance, first = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n, dtype=np.bool_)
+    weight = np.zeros((n, d))
+    sums = np.zeros((n, 3))  # squared length, load at the lower bound, load at the upper bound
+    full = np.zeros(n, dtype=np.bool_)  # whether some weight is above 1; weights never fall
+    found = np.empty(n, dtype=np.int64)
+    distance = np.empty(n)
+    first = np.empty(n, dtype=np.bool_)
     inverse = 1 / portion
-    loaded, parts = np.empty(d, dtype=np.int64), np.empty(d)  # the streams that load a unit, and its shares in them
+    loaded = np.empty(d, dtype=np.int64)  # the streams that load the unit
+    parts = np.empty(d)  # its shares of them
     for j in range(m):
         if places[j] >= 0:
             _add(j, places[j], shares, portion, weight, sums, box, full)
@@ -84,22 +92,27 @@ def assign(
         q = 0
         for k in range(d):
             if shares[j, k] > 0:
-                loaded[q], parts[q] = k, shares[j, k]
+                loaded[q] = k
+                parts[q] = shares[j, k]
                 q += 1
         count = _open_nodes(j, places, allowed, start, near, found)
         for c in range(count):
             i = found[c]
-            below, square, at, most, scale = not full[i], sums[i, 0], sums[i, 1], sums[i, 2], inverse[i]
+            below = not full[i]
+            square = sums[i, 0]
+            at = sums[i, 1]
+            most = sums[i, 2]
+            scale = inverse[i]
             for e in range(q):
-                k, share = loaded[e], parts[e] * scale
+                k = loaded[e]
+                share = parts[e] * scale
                 below = below and weight[i, k] + share <= 1 + SLACK
                 square += box[2, k] * share * (2 * weight[i, k] + share)
                 at += share * box[0, k]
                 most += share * box[1, k]
-            first[c] = (
-                below or most <= 1 + SLACK
-            )  # a node that no rates within the bounds overload costs nothing either
-            # The square of the distance decides as the distance does, and needs no root.
+            # A node that no rates within the bounds can overload costs nothing, either.
+            first[c] = below or most <= 1 + SLACK
+            # Comparing squared distances gives the same result and needs no square root.
             distance[c] = (1 - at) * (1 - at) / square if at < 1 and square > 0 else 1 - at
         i = _choose(j, found, distance, first, count, places, link_start, linked, draws[j], choice)
         places[j] = i
@@ -140,7 +153,7 @@ def _choose(
     draw: float,
     choice: int,
 ) -> int:
-    """Return a node of class I, if there is one, by `choice`; otherwise the one whose plane stays farthest away."""
+    """Return a node of class I by `choice`, if there is one; otherwise the node whose plane stays farthest away."""
     firsts = 0
     for c in range(count):
         firsts += first[c]
@@ -151,12 +164,17 @@ def _choose(
                 if left == 0:
                     return int(found[c])
                 left -= 1
-    best, fewest, far = -1, 0, 0.0
+    best = -1
+    fewest = 0
+    far = 0.0
     for c in range(count):
         if firsts and not first[c]:
             continue
         cuts = _cut(j, found[c], places, link_start, linked) if firsts and choice == CUTS else 0
+        # Distances are squared here, so the tolerance of the twin's distances counts twice.
         nearer = distance[c] > far + 2 * TIE * abs(far)
         if best < 0 or cuts < fewest or (cuts == fewest and nearer):
-            best, fewest, far = found[c], cuts, distance[c]
+            best = found[c]
+            fewest = cuts
+            far = distance[c]
     return best

@@ -1,6 +1,6 @@
-"""Resilient operator distribution, ROD: the plan with the largest feasible set, as far as a greedy choice finds it.
+"""Resilient operator distribution, ROD: a greedy search for the plan with the largest feasible set.
 
-Rule 1: it looks at coefficients and capacities alone, never at present rates, so that its plan holds when they change.
+Rule 1: it uses only coefficients and capacities, never current rates, so that its plan holds when rates change.
 Rule 2: symbols are those of chapter 4 of [Xing06]: l_k, W, R_L. Streams with l_k = 0 are dropped.
 """
 
@@ -15,8 +15,8 @@ from numpy.random import Generator
 from drover.errors import ProblemError
 from drover.load.arrays import Floats, Ints
 from drover.load.feasible import floor_point
-from drover.load.links import Links
-from drover.placement.problem import NOWHERE, Problem
+from drover.load.links import UnitLinks
+from drover.placement.problem import NOWHERE, PlacementProblem
 from drover.placement.resilient import kernels
 from drover.placement.resilient.twins import order
 from drover.placement.rules import Conflicts
@@ -26,25 +26,26 @@ CHOICES: Final = {"distance": kernels.DISTANCE, "random": kernels.DRAW, "fewest-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resilience:
-    """How ROD decides where its theory leaves it free."""
+    """How ROD decides where its theory leaves the choice open."""
 
-    class_one: str = "distance"  # which node, among those that cost nothing: see CHOICES
+    class_one: str = "distance"  # how to choose among nodes that cost nothing: see CHOICES
 
     def __post_init__(self) -> None:
         """Refuse an unknown choice."""
         if self.class_one not in CHOICES:
-            raise ProblemError(f"class_one is {self.class_one!r}, but the choices are {', '.join(CHOICES)}.")
+            raise ProblemError(f"class_one is {self.class_one!r}, but must be one of {', '.join(CHOICES)}.")
 
 
 DEFAULT: Final = Resilience()
 
 
 def place_resilient(
-    problem: Problem, rng: Generator, settings: Resilience = DEFAULT, *, placed: Ints | None = None
+    problem: PlacementProblem, rng: Generator, settings: Resilience = DEFAULT, *, placed: Ints | None = None
 ) -> Ints:
-    """Place by ROD; units that `placed`, (m,), puts on a node stay there and count, -1 is to be placed."""
+    """Place by ROD; units that `placed`, (m,), puts on a node stay there and count, -1 is unplaced."""
     problem.need("coefficients", "resilient")
-    shares, portion = problem.shares(), problem.capacity / problem.capacity.sum()
+    shares = problem.shares()
+    portion = problem.capacity / problem.capacity.sum()
     places = np.full(problem.m, NOWHERE) if placed is None else placed.copy()
     todo = order(shares)
     if placed is not None:
@@ -53,7 +54,8 @@ def place_resilient(
     if settings.class_one == "fewest-cuts":
         link_start, linked = adjacency(problem.links, problem.m)
     else:
-        link_start, linked = np.zeros(problem.m + 1, dtype=np.int64), np.empty(0, dtype=np.int64)
+        link_start = np.zeros(problem.m + 1, dtype=np.int64)
+        linked = np.empty(0, dtype=np.int64)
     draws = rng.random(problem.m) if settings.class_one == "random" else np.zeros(problem.m)
     kernels.assign(
         shares,
@@ -72,13 +74,14 @@ def place_resilient(
     return places
 
 
-def rate_box(problem: Problem) -> Floats:
-    """Return, (3, d), the bounds on the rates in the ideal set, and the square of each axis' length in distances.
+def rate_box(problem: PlacementProblem) -> Floats:
+    """Return, (3, d), the bounds on the rates in the ideal set, and the squared length of each axis in distances.
 
-    The lower bounds are the point that distances are measured from, section 4.4.1 [Xing06]. Upper bounds are not in the
-    text: an axis is as long as its rate can still grow, so that streams that hardly vary hardly count.
+    Distances are measured from the point of the lower bounds, section 4.4.1 [Xing06]. Upper bounds are not in the text:
+    the length of an axis is how far its rate can still grow, so that streams that hardly vary hardly count.
     """
     totals = problem.coefficients.sum(axis=0)
+    # The common case without bounds needs no scaling, and gives exactly the distances of the text.
     if not problem.lower.any() and np.isinf(problem.upper).all():
         return np.repeat([[0.0], [np.inf], [1.0]], np.count_nonzero(totals), axis=1)
     lower = floor_point(problem.lower, totals, problem.capacity)
@@ -86,13 +89,13 @@ def rate_box(problem: Problem) -> Floats:
     height = 1 - float(lower.sum())
     if height <= 0:
         return np.array([lower, upper, np.ones(len(lower))])
-    # All axes of no length would make all distances infinite.
+    # If all axes had length 0, all distances would be infinite.
     length = np.maximum(np.minimum((upper - lower) / height, 1.0), 1e-9)
     return np.array([lower, upper, length**2])
 
 
-def adjacency(links: Links, m: int) -> tuple[Ints, Ints]:
-    """Return the links of each unit as rows of neighbours: those of unit j are linked[start[j] : start[j + 1]]."""
+def adjacency(links: UnitLinks, m: int) -> tuple[Ints, Ints]:
+    """Return the links of each unit as adjacency lists: those of unit j are linked[start[j] : start[j + 1]]."""
     ends = np.concatenate([links.source, links.target])
     start = np.zeros(m + 1, dtype=np.int64)
     np.cumsum(np.bincount(ends, minlength=m), out=start[1:])

@@ -1,7 +1,7 @@
-"""The plain twin of the kernel: Fig. 4.9 [Xing06] written down again in numpy, for tests and as a yardstick.
+"""The plain twin of the kernel: Fig. 4.9 [Xing06] in numpy, for tests and as a reference.
 
-Rule 1: clear before fast. It decides as the kernel does, corrections included: shares instead of raw coefficients, and
-the largest candidate plane distance, where the printed figure says the smallest.
+Rule 1: clarity before speed. It decides as the kernel does, including two corrections: shares instead of raw
+coefficients, and the largest candidate plane distance, where the printed figure says the smallest.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ import numpy as np
 
 from drover.load.arrays import Floats, Ints
 
-SLACK, TIE = 1e-12, 1e-9
+SLACK = 1e-12
+TIE = 1e-9
 
 
 def assign(shares: Floats, portion: Floats, box: Floats) -> Ints:
     """Return places, (m,), for units with `shares`, (m, d), of the load, on nodes with `portion`, (n,), of capacity.
 
-    `box`, (3, d), is as the kernel takes it. Class I nodes are chosen by distance; no rules, nothing placed before.
+    `box`, (3, d), is as for the kernel. Class I nodes are chosen by distance; there are no rules, and nothing is
+    placed.
     """
     weight = np.zeros((len(portion), shares.shape[1]))
     places = np.empty(len(shares), dtype=np.int64)
@@ -37,6 +39,6 @@ def assign(shares: Floats, portion: Floats, box: Floats) -> Ints:
 
 
 def order(shares: Floats) -> Ints:
-    """Return the units by the length of their shares, largest first; equal ones by index."""
+    """Return the units by the length of their shares, largest first; ties by index."""
     lengths = np.sqrt((shares * shares).sum(axis=1))
     return np.asarray(np.argsort(-lengths, kind="stable"))

@@ -1,1 +1,1 @@
-"""Better plans than greedy ones: local search over moves and swaps."""
+"""Local search over moves and swaps, for better plans than greedy ones."""

@@ -1,7 +1,7 @@
 """The compiled local search for a large feasible set.
 
-Rule 1: no chance inside: orders and kicks come in as arrays. Rule 2: a candidate is evaluated from the two nodes that
-it changes and the three largest loads at each point, never from all nodes.
+Rule 1: no random numbers inside: orders and kicks are arrays that the caller passes in. Rule 2: a candidate is
+evaluated from the two nodes that it changes and the three largest loads at each point, never from all nodes.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import numpy as np
 from drover.load.arrays import Floats, Ints
 from drover.placement.problem import Flags
 
-GAIN = 1e-9  # a relative gain below this is rounding: without it the search would walk in circles
-LEAST = 1e-6  # margin taken for a node that the lower bound overloads: worse than any other, but not equally bad
+GAIN = 1e-9  # a relative gain below this is rounding; without it, the search could cycle
+LEAST = 1e-6  # margin of a node that the lower bounds overload: worse than any other, but still comparable
 
 compiled = numba.njit(cache=True, error_model="numpy")
-summing = numba.njit(cache=True, error_model="numpy", fastmath=True)  # order of sums is free: results are compared
+summing = numba.njit(cache=True, error_model="numpy", fastmath=True)  # sums in any order: they are only compared
 part = numba.njit(cache=True, error_model="numpy", forceinline=True)
 
 
-class Field(NamedTuple):
-    """What does not change during a search."""
+class SearchProblem(NamedTuple):
+    """The fixed data of a search."""
 
-    rays: Floats  # (m + 1, P) load of unit j in direction p, as a share of all; the last row, nobody's, is 0
-    floor: Floats  # (m + 1,) load of unit j at the lower bound of the rates, as a share of all capacity
+    rays: Floats  # (m + 1, P) load of unit j in direction p, as a fraction of all load; the last row, for no unit, is 0
+    floor: Floats  # (m + 1,) load of unit j at the lower bounds of the rates, as a fraction of all capacity
     inverse: Floats  # (n,) C_T / C_i
     cap: Floats  # (P,) 1 / distance in direction p at which the rates reach their upper bounds, 0 if never
     d: int
@@ -36,14 +36,14 @@ class Field(NamedTuple):
     near: Ints
 
 
-class State(NamedTuple):
+class SearchState(NamedTuple):
     """A plan during a search."""
 
     places: Ints  # (m,)
     loads: Floats  # (n, P) relative load of node i in direction p
-    floors: Floats  # (n,) relative load of node i at the lower bound
-    top: Floats  # (3, P) the largest relative loads, over the margin that the lower bound leaves
-    who: Ints  # (3, P) and their nodes, -1 if there are fewer
+    floors: Floats  # (n,) relative load of node i at the lower bounds
+    top: Floats  # (3, P) the largest relative loads, divided by the margin above the lower bounds
+    who: Ints  # (3, P) the nodes with these loads, -1 if there are fewer
 
 
 @part
@@ -52,46 +52,57 @@ def _margin(floor: float) -> float:
 
 
 @compiled
-def settle(field: Field, state: State) -> None:
-    """Fill in loads, floors and largest loads from the places."""
-    state.loads[:], state.floors[:] = 0.0, 0.0
+def recompute(problem: SearchProblem, state: SearchState) -> None:
+    """Compute loads, floors and largest loads from the places."""
+    state.loads[:] = 0.0
+    state.floors[:] = 0.0
     for j in range(len(state.places)):
         i = state.places[j]
-        state.floors[i] += field.floor[j] * field.inverse[i]
+        state.floors[i] += problem.floor[j] * problem.inverse[i]
         for p in range(state.loads.shape[1]):
-            state.loads[i, p] += field.rays[j, p] * field.inverse[i]
+            state.loads[i, p] += problem.rays[j, p] * problem.inverse[i]
     rank(state)
 
 
 @compiled
-def rank(state: State) -> None:
+def rank(state: SearchState) -> None:
     """Find the three largest loads at each point."""
     n = state.loads.shape[0]
     scale = np.empty(n)
     for i in range(n):
         scale[i] = _margin(state.floors[i])
     for p in range(state.loads.shape[1]):
-        first, second, third = 0.0, 0.0, 0.0
-        one, other, last = -1, -1, -1
+        first = 0.0
+        second = 0.0
+        third = 0.0
+        one = -1
+        other = -1
+        last = -1
         for i in range(n):
             load = state.loads[i, p] * scale[i]
             if load > third:
-                third, last = load, i
+                third = load
+                last = i
                 if third > second:
                     second, third, other, last = third, second, last, other
                     if second > first:
                         first, second, one, other = second, first, other, one
-        state.top[0, p], state.top[1, p], state.top[2, p] = first, second, third
-        state.who[0, p], state.who[1, p], state.who[2, p] = one, other, last
+        state.top[0, p] = first
+        state.top[1, p] = second
+        state.top[2, p] = third
+        state.who[0, p] = one
+        state.who[1, p] = other
+        state.who[2, p] = last
 
 
 @summing
 def power_sum(work: Floats, cap: Floats, d: int) -> float:
     """Return the mean of max(largest, cap)^-d over the points; `work`, (2, P), has the largest in its first row.
 
-    Pass by pass over all points, by squaring: such loops are compiled to vector instructions.
+    Exponentiation by squaring, in passes over all points, because such loops compile to vector instructions.
     """
-    factor, result = work[0], work[1]
+    factor = work[0]
+    result = work[1]
     count = len(factor)
     for p in range(count):
         factor[p] = 1 / max(factor[p], cap[p])
@@ -111,58 +122,67 @@ def power_sum(work: Floats, cap: Floats, d: int) -> float:
 
 
 @compiled
-def value(field: Field, state: State) -> float:
-    """Return the size of the feasible set over that of the ideal one, before scaling by what lower bounds leave."""
-    work = np.empty((2, len(field.cap)))
+def value(problem: SearchProblem, state: SearchState) -> float:
+    """Return the size of the feasible set relative to the ideal set, before scaling by what lower bounds leave."""
+    work = np.empty((2, len(problem.cap)))
     work[0] = state.top[0]
-    return float(power_sum(work, field.cap, field.d))
+    return float(power_sum(work, problem.cap, problem.d))
 
 
 @summing
-def evaluate(field: Field, state: State, j: int, q: int, a: int, b: int, work: Floats) -> float:
-    """Return the value after unit j went from node a to b and unit q (m for nobody) from b to a."""
-    change = field.floor[j] - field.floor[q]
-    left, right = field.inverse[a], field.inverse[b]
-    here, there = _margin(state.floors[a] - change * left), _margin(state.floors[b] + change * right)
-    one, other, low, high = field.rays[j], field.rays[q], state.loads[a], state.loads[b]
-    top, next_top, third, who, next_who = state.top[0], state.top[1], state.top[2], state.who[0], state.who[1]
+def evaluate(problem: SearchProblem, state: SearchState, j: int, q: int, a: int, b: int, work: Floats) -> float:
+    """Return the value after unit j moves from node a to b and unit q (m for none) from b to a."""
+    change = problem.floor[j] - problem.floor[q]
+    left = problem.inverse[a]
+    right = problem.inverse[b]
+    here = _margin(state.floors[a] - change * left)
+    there = _margin(state.floors[b] + change * right)
+    one = problem.rays[j]
+    other = problem.rays[q]
+    low = state.loads[a]
+    high = state.loads[b]
+    top = state.top[0]
+    next_top = state.top[1]
+    third = state.top[2]
+    who = state.who[0]
+    next_who = state.who[1]
     largest = work[0]
     for p in range(len(largest)):
         moved = one[p] - other[p]
         largest[p] = max((low[p] - moved * left) * here, (high[p] + moved * right) * there)
-    # A second pass, because a loop over more arrays is not compiled to vector instructions. If the largest load is that
-    # of one of the two nodes, the rest begins with the first that is neither's.
+    # A second pass, because a loop over more arrays does not compile to vector instructions. If the largest load is
+    # that of one of the two nodes, the next largest load of another node counts; three loads suffice to find it.
     for p in range(len(largest)):
         behind = third[p] if (next_who[p] == a) | (next_who[p] == b) else next_top[p]
         rest = behind if (who[p] == a) | (who[p] == b) else top[p]
         largest[p] = max(largest[p], rest)
-    return float(power_sum(work, field.cap, field.d))
+    return float(power_sum(work, problem.cap, problem.d))
 
 
 @compiled
-def fits(field: Field, places: Ints, j: int, i: int, besides: int) -> bool:
-    """Return whether unit j may go to node i, from which unit `besides` goes away."""
-    if not field.allowed[j, i]:
+def fits(problem: SearchProblem, places: Ints, j: int, i: int, besides: int) -> bool:
+    """Return whether unit j may go to node i, which unit `besides` leaves."""
+    if not problem.allowed[j, i]:
         return False
-    c = field.start[j]
-    while c < field.start[j + 1]:
-        if field.near[c] != besides and places[field.near[c]] == i:
+    c = problem.start[j]
+    while c < problem.start[j + 1]:
+        if problem.near[c] != besides and places[problem.near[c]] == i:
             return False
         c += 1
     return True
 
 
 @compiled
-def carry_out(field: Field, state: State, j: int, q: int, b: int) -> None:
-    """Move unit j to node b, and unit q (m for nobody) to where it was."""
+def carry_out(problem: SearchProblem, state: SearchState, j: int, q: int, b: int) -> None:
+    """Move unit j to node b, and unit q (m for none) to the former node of j."""
     a = state.places[j]
-    change = field.floor[j] - field.floor[q]
-    state.floors[a] -= change * field.inverse[a]
-    state.floors[b] += change * field.inverse[b]
+    change = problem.floor[j] - problem.floor[q]
+    state.floors[a] -= change * problem.inverse[a]
+    state.floors[b] += change * problem.inverse[b]
     for p in range(state.loads.shape[1]):
-        moved = field.rays[j, p] - field.rays[q, p]
-        state.loads[a, p] -= moved * field.inverse[a]
-        state.loads[b, p] += moved * field.inverse[b]
+        moved = problem.rays[j, p] - problem.rays[q, p]
+        state.loads[a, p] -= moved * problem.inverse[a]
+        state.loads[b, p] += moved * problem.inverse[b]
     state.places[j] = b
     if q < len(state.places):
         state.places[q] = a
@@ -170,127 +190,151 @@ def carry_out(field: Field, state: State, j: int, q: int, b: int) -> None:
 
 
 @part
-def wake(state: State, awake: Flags, a: int, b: int) -> None:
-    """Wake the units of two nodes: what they could not gain before, they may gain now."""
+def wake(state: SearchState, awake: Flags, a: int, b: int) -> None:
+    """Wake the units of two nodes: they may gain now what they could not gain before."""
     for j in range(len(awake)):
         awake[j] = awake[j] or state.places[j] == a or state.places[j] == b
 
 
 @compiled
 def try_unit(
-    field: Field, state: State, j: int, best: float, order: Ints, awake: Flags, work: Floats
+    problem: SearchProblem, state: SearchState, j: int, best: float, order: Ints, awake: Flags, work: Floats
 ) -> tuple[float, int]:
-    """Make every move and swap of unit j that raises the value; return the value and how many were looked at."""
-    m, n, looked = len(state.places), len(field.inverse), 0
-    for e in range(n + m):  # node e, or the node of a unit in exchange for it
+    """Make every move and swap of unit j that raises the value; return the value and the number of candidates."""
+    m = len(state.places)
+    n = len(problem.inverse)
+    looked = 0
+    for e in range(n + m):  # node e, or a swap with a unit on its node
         q = m if e < n else order[e - n]
-        a, b = state.places[j], e if e < n else state.places[q]
-        if a == b or not fits(field, state.places, j, b, q):
+        a = state.places[j]
+        b = e if e < n else state.places[q]
+        if a == b or not fits(problem, state.places, j, b, q):
             continue
-        if q < m and not (field.movable[q] and fits(field, state.places, q, a, j)):
+        if q < m and not (problem.movable[q] and fits(problem, state.places, q, a, j)):
             continue
-        found = evaluate(field, state, j, q, a, b, work)
+        # The rules are checked first, because an evaluation costs much more.
+        found = evaluate(problem, state, j, q, a, b, work)
         looked += 1
         if found > best * (1 + GAIN):
-            carry_out(field, state, j, q, b)
+            carry_out(problem, state, j, q, b)
             wake(state, awake, a, b)
             best = found
     return best, looked
 
 
 @compiled
-def climb(field: Field, state: State, order: Ints, awake: Flags, budget: int) -> int:
-    """Raise the value by moves and swaps of units that are awake; return how many candidates were looked at.
+def climb(problem: SearchProblem, state: SearchState, order: Ints, awake: Flags, budget: int) -> int:
+    """Raise the value by moves and swaps of units that are awake; return the number of candidates.
 
-    A unit that gains nothing falls asleep until its node changes: without this, most of the time would go into looking
-    again at what was refused before.
+    A unit without a gain falls asleep until its node changes. Without this, most of the time would go into candidates
+    that were rejected before.
     """
     work = np.empty((2, state.loads.shape[1]))
-    best, looked, idle, e = value(field, state), 0, 0, 0
+    best = value(problem, state)
+    looked = 0
+    idle = 0
+    e = 0
     while idle < len(order) and looked < budget:
         j = order[e]
         e = (e + 1) % len(order)
         idle += 1
-        if awake[j] and field.movable[j]:
+        if awake[j] and problem.movable[j]:
             awake[j] = False
-            best, more = try_unit(field, state, j, best, order, awake, work)
+            best, more = try_unit(problem, state, j, best, order, awake, work)
             looked += more
             idle = 0
     return looked
 
 
 @compiled
-def kick(field: Field, state: State, awake: Flags, draws: Floats) -> None:
-    """Move as many units as there are rows in `draws`, (kicks, 2), each to a drawn node, if it may go there."""
-    m, n = len(state.places), len(field.inverse)
+def kick(problem: SearchProblem, state: SearchState, awake: Flags, draws: Floats) -> None:
+    """Move one unit per row of `draws`, (kicks, 2), to a random node, if it may go there."""
+    m = len(state.places)
+    n = len(problem.inverse)
     for e in range(len(draws)):
-        j, b = int(draws[e, 0] * m), int(draws[e, 1] * n)
+        j = int(draws[e, 0] * m)
+        b = int(draws[e, 1] * n)
         a = state.places[j]
-        if field.movable[j] and b != a and fits(field, state.places, j, b, -1):
+        if problem.movable[j] and b != a and fits(problem, state.places, j, b, -1):
             state.places[j] = b
             wake(state, awake, a, b)
-    settle(field, state)
+    recompute(problem, state)
 
 
 @compiled
-def wander(field: Field, state: State, orders: Ints, draws: Floats, budget: int) -> int:
-    """Climb, kick and climb again, going back wherever that is lower; return how many candidates were looked at.
+def search_with_kicks(problem: SearchProblem, state: SearchState, orders: Ints, draws: Floats, budget: int) -> int:
+    """Climb, kick and climb again, and go back whenever the result is lower; return the number of candidates.
 
     `orders` is (kicks + 1, m); `draws` is (kicks, strength, 2).
     """
     awake = np.ones(len(state.places), dtype=np.bool_)
-    looked = climb(field, state, orders[0], awake, budget)
-    best, kept = value(field, state), state.places.copy()
+    looked = climb(problem, state, orders[0], awake, budget)
+    best = value(problem, state)
+    kept = state.places.copy()
     for e in range(len(draws)):
         if looked >= budget:
             break
+        # Only the units near the kick wake up. The others have been tried on this plan already.
         awake[:] = False
-        kick(field, state, awake, draws[e])
-        looked += climb(field, state, orders[e + 1], awake, budget - looked)
-        found = value(field, state)
+        kick(problem, state, awake, draws[e])
+        looked += climb(problem, state, orders[e + 1], awake, budget - looked)
+        found = value(problem, state)
         if found > best * (1 + GAIN):
-            best, kept = found, state.places.copy()
+            best = found
+            kept = state.places.copy()
         elif found < best:
             state.places[:] = kept
-            settle(field, state)
+            recompute(problem, state)
     state.places[:] = kept
-    settle(field, state)
+    recompute(problem, state)
     return looked
 
 
 @compiled
 def price_of(places: Ints, origin: Ints, cost: Floats, j: int, b: int) -> float:
-    """Return what it costs, besides what is spent already, that unit j (m for nobody) is on node b."""
+    """Return the additional cost of putting unit j (m for none) on node b."""
     if j >= len(places):
         return 0.0
     return float(cost[j] * (int(b != origin[j]) - int(places[j] != origin[j])))
 
 
 @compiled
-def spend(field: Field, state: State, origin: Ints, cost: Floats, budget: float, swaps: bool) -> float:
-    """Make the moves and swaps that raise the value most for their cost, up to a budget; return what was spent.
+def spend(problem: SearchProblem, state: SearchState, origin: Ints, cost: Floats, budget: float, swaps: bool) -> float:
+    """Make the moves and swaps that raise the value most for their cost, up to a budget; return the cost spent.
 
-    A unit costs once it is away from its origin, (m,), wherever it is; going back gives the cost back.
+    A unit costs once while it is away from its origin, (m,), on whatever node. Moving it back refunds the cost.
     """
-    m, n, spent, places = len(state.places), len(field.inverse), 0.0, state.places
-    work, least = np.empty((2, state.loads.shape[1])), 1e-9 * max(cost.max(), 1e-300)
+    m = len(state.places)
+    n = len(problem.inverse)
+    spent = 0.0
+    places = state.places
+    work = np.empty((2, state.loads.shape[1]))
+    # A move that costs nothing counts as one of tiny cost, so that gains per cost stay comparable.
+    least = 1e-9 * max(cost.max(), 1e-300)
     while True:
-        now, best, one, other, to = value(field, state), 0.0, -1, -1, -1
+        now = value(problem, state)
+        best = 0.0
+        one = -1
+        other = -1
+        to = -1
         for j in range(m):
-            for e in range(n + m if swaps else n):  # node e, or the node of unit e - n in exchange for it
+            for e in range(n + m if swaps else n):  # node e, or a swap with unit e - n on its node
                 q, b = (m, e) if e < n else (e - n, places[e - n])
                 a = places[j]
-                if a == b or not field.movable[j] or (q < m and (q <= j or not field.movable[q])):
+                if a == b or not problem.movable[j] or (q < m and (q <= j or not problem.movable[q])):
                     continue
                 price = price_of(places, origin, cost, j, b) + price_of(places, origin, cost, q, a)
-                if spent + price > budget or not fits(field, places, j, b, q):
+                if spent + price > budget or not fits(problem, places, j, b, q):
                     continue
-                if q < m and not fits(field, places, q, a, j):
+                if q < m and not fits(problem, places, q, a, j):
                     continue
-                gain = evaluate(field, state, j, q, a, b, work) / now - 1
+                gain = evaluate(problem, state, j, q, a, b, work) / now - 1
                 if gain > GAIN and gain / max(price, least) > best:
-                    best, one, other, to = gain / max(price, least), j, q, b
+                    best = gain / max(price, least)
+                    one = j
+                    other = q
+                    to = b
         if one < 0:
             return spent
         spent += price_of(places, origin, cost, one, to) + price_of(places, origin, cost, other, places[one])
-        carry_out(field, state, one, other, to)
+        carry_out(problem, state, one, other, to)

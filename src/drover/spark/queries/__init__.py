@@ -1,1 +1,1 @@
-"""Submitted queries of a running network: checked, written down, placed, run with the next batch, and told about."""
+"""Submitted queries of a running network: admission, the durable catalog, placement, measurement and results."""

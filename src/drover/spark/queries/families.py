@@ -1,72 +1,76 @@
-"""The tables of members that follow from the book, family by family, made again only where something has changed.
+"""Member tables by family, derived from the query log and rebuilt only where something changed.
 
-Rule 1: whatever is done here is done on whole columns: a family may have 100,000 members.
+Rule 1: everything works on whole columns, because a family may have 100,000 members.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from drover.flow.book.book import Book
-from drover.flow.families.members import MEMBER, NODE, Roll, make_members
+from drover.flow.families.members import CONSTANT, MEMBER, NODE, MemberTable, make_members
+from drover.flow.query_log.log import QueryLog
 from drover.load.arrays import Ints
 from drover.network.queries import Query, Shape, Shaped
 
-Topic = tuple[str, str, object]  # a stream, and the column and value that its rows are looked up by; or all of them
-ALL = ""  # stands for the column where a query wants all rows
+Topic = tuple[str, str, object]  # stream, key column and key value: the rows that a query reads from a stream
+ALL: Final = ""  # in place of the column, if a query reads all rows
+LEAST_RATE: Final = 0.01  # rows per second; a topic without rows today may have some tomorrow
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Family:
-    """A shape and its members; `roll` says where the table lies, once it is written."""
+    """A shape and its members; `stored` names the file of the table once it is written."""
 
     shape: Shape
     table: pa.Table
-    roll: Roll | None = None
+    stored: MemberTable | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Families:
-    """All families that have members, by the id of their shapes."""
+    """All families that have members, by the id of their shape."""
 
     by_id: Mapping[str, Family] = field(default_factory=dict)
 
     @property
     def shapes(self) -> list[Shape]:
-        """The shapes, in order of their ids."""
+        """The shapes, sorted by id."""
         return [self.by_id[name].shape for name in sorted(self.by_id)]
 
     @property
-    def rolls(self) -> dict[str, Roll]:
-        """Where the tables lie that are written."""
-        return {name: one.roll for name, one in sorted(self.by_id.items()) if one.roll is not None}
+    def stored(self) -> dict[str, MemberTable]:
+        """The member tables that are written, by the id of the shape."""
+        return {name: family.stored for name, family in sorted(self.by_id.items()) if family.stored is not None}
 
 
 def tables_of(members: Iterable[tuple[int, Query, Shaped]]) -> dict[str, Family]:
-    """Return the families of queries with their numbers, all of them on no node yet."""
+    """Group queries, given with their numbers, into families. No member has a node yet."""
     grouped: dict[str, list[tuple[int, Query, Shaped]]] = {}
-    for one in members:
-        grouped.setdefault(one[2].shape.id, []).append(one)
-    return {name: Family(of[0][2].shape, _table(of[0][2].shape, of)) for name, of in grouped.items()}
+    for member in members:
+        grouped.setdefault(member[2].shape.id, []).append(member)
+    return {name: Family(group[0][2].shape, _table(group[0][2].shape, group)) for name, group in grouped.items()}
 
 
 def _table(shape: Shape, members: Sequence[tuple[int, Query, Shaped]]) -> pa.Table:
     numbers, queries, shaped = zip(*members, strict=True)
     nodes = [-1] * len(members)
-    return make_members(shape, numbers, [one.name for one in queries], nodes, [one.constants for one in shaped])
+    return make_members(shape, numbers, [query.name for query in queries], nodes, [one.constants for one in shaped])
 
 
-def renewed(families: Families, book: Book, added: Iterable[Mapping[str, Family]], touched: Iterable[str]) -> Families:
-    """Return the families as the book has them: with those that are added, without those that are gone or parked.
+def update_families(
+    families: Families, query_log: QueryLog, added: Iterable[Mapping[str, Family]], touched: Iterable[str]
+) -> Families:
+    """Return the families as of a query log: with `added`, and without members that are dropped or parked.
 
-    `touched` are the families in which anything has changed; the others stay as they are.
+    `touched` names the families whose members changed; the others are kept as they are.
     """
-    live = book.live
+    live = query_log.live
     numbers: Ints = live["number"].to_numpy()
     nodes: Ints = live["node"].to_numpy()
     pieces: dict[str, list[Family]] = {name: [families.by_id[name]] for name in touched if name in families.by_id}
@@ -78,24 +82,25 @@ def renewed(families: Families, book: Book, added: Iterable[Mapping[str, Family]
         table = _placed(pa.concat_tables([part.table for part in parts]), numbers, nodes)
         made.pop(name, None)
         if table.num_rows:
-            made[name] = replace(parts[0], table=table, roll=None)
+            made[name] = replace(parts[0], table=table, stored=None)
     return Families(made)
 
 
 def _placed(table: pa.Table, numbers: Ints, nodes: Ints) -> pa.Table:
-    """Return the rows of members that run, with their nodes; `numbers` ascend."""
+    """Return the rows of the live members with their current nodes; `numbers` ascend."""
     members = table.column(MEMBER).to_numpy()
     if not len(numbers):
         return table.slice(0, 0)
+    # Both are sorted by number, so a search finds each member among the live ones, or a neighbour if it is not live.
     at = np.minimum(np.searchsorted(numbers, members), len(numbers) - 1)
-    here = numbers[at] == members
-    kept = table.filter(pa.array(here))
+    is_live = numbers[at] == members
+    kept = table.filter(pa.array(is_live))
     index = kept.schema.get_field_index(NODE)
-    return kept.set_column(index, kept.schema.field(index), pa.array(nodes[at[here]], kept.schema.field(index).type))
+    return kept.set_column(index, kept.schema.field(index), pa.array(nodes[at[is_live]], kept.schema.field(index).type))
 
 
 def topics_of(shaped: Shaped) -> list[Topic]:
-    """Return what a query wants to see, stream by stream."""
+    """Return the topic that a query reads of each of its streams."""
     found: list[Topic] = []
     for stream in shaped.shape.reads:
         key = shaped.shape.key_of(stream)
@@ -103,6 +108,21 @@ def topics_of(shaped: Shaped) -> list[Topic]:
     return found
 
 
+def topic_rates(families: Families, figures: pl.DataFrame) -> dict[Topic, float]:
+    """Return the measured rate of every topic with a key, in rows per second."""
+    rates: dict[Topic, float] = {}
+    for family in families.by_id.values():
+        # Only with a single stream are a query's input rows those of its topic; a join counts both sides together.
+        if len(family.shape.reads) != 1 or (key := family.shape.key_of(family.shape.reads[0])) is None:
+            continue
+        value = f"{CONSTANT}{key.constant}"
+        rows = pl.DataFrame(family.table.select([MEMBER, value])).join(figures, left_on=MEMBER, right_on="number")
+        for constant, rate in rows.group_by(value, maintain_order=True).agg(pl.col("rows_in").max()).iter_rows():
+            topic = (family.shape.reads[0], key.column, constant)
+            rates[topic] = max(rate, LEAST_RATE, rates.get(topic, 0.0))
+    return rates
+
+
 def families_named(members: pl.DataFrame, numbers: pl.Series) -> set[str]:
-    """Return the families of the members with these numbers."""
+    """Return the ids of the families that have members with these numbers."""
     return set(members.filter(pl.col("number").is_in(numbers.implode()))["family"].unique())

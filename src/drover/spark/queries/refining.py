@@ -1,6 +1,6 @@
-"""Refinement: now and then a few queries move of themselves, so that rows travel to fewer nodes.
+"""Refinement: every few batches, some queries move so that rows are sent to fewer nodes.
 
-Rule 1: the herd looks for moves in a thread of its own; a batch only takes over what was found.
+Rule 1: the search for moves runs in a thread of its own; a batch only takes the moves that were found.
 """
 
 from __future__ import annotations
@@ -10,41 +10,44 @@ import threading
 from typing import Final
 
 from drover.control.allowance import Allowance
-from drover.spark.queries.clerk import Clerk
-from drover.spark.queries.standing import WINDOW
+from drover.spark.queries.catalog import QueryCatalog
+from drover.spark.queries.metrics import WINDOW
 
-EVERY: Final = WINDOW  # batches from one look to the next
+EVERY: Final = WINDOW  # batches from one search to the next
 log = logging.getLogger(__name__)
 
 
 class Refiner:
-    """Lets queries move within an allowance."""
+    """Moves queries within an allowance: `fraction` of all queries per hour."""
 
-    def __init__(self, clerk: Clerk, share: float = 0.0) -> None:
-        self._clerk, self._allowance = clerk, Allowance(share)
+    def __init__(self, catalog: QueryCatalog, fraction: float = 0.0) -> None:
+        self._catalog = catalog
+        self._allowance = Allowance(fraction)
         self._thread: threading.Thread | None = None
-        self._moved = 0  # by the thread, when it has ended
+        self._moved = 0  # queries that the last search moved; read only when its thread has ended
 
-    def look(self, batch: int, seconds: float) -> None:
-        """Take note of a batch, `seconds` after the one before it; every so many, look for moves."""
+    def after_batch(self, batch: int, seconds: float) -> None:
+        """Count a batch that ended `seconds` after the one before it, and search for moves if it is time."""
+        # The moves of a search are charged when it has ended, in this thread, so that the allowance needs no lock.
         if self._thread is not None and not self._thread.is_alive():
-            self._thread, self._allowance = None, self._allowance.without(self._moved)
-        self._allowance = self._allowance.after(seconds, len(self._clerk.names.by_name))
+            self._thread = None
+            self._allowance = self._allowance.without(self._moved)
+        self._allowance = self._allowance.after(seconds, len(self._catalog))
         most = int(self._allowance.saved)
         if batch % EVERY == 0 and most >= 1 and self._thread is None:
-            self._thread = threading.Thread(target=self._work, args=(most,), name="drover refinement", daemon=True)
+            self._thread = threading.Thread(target=self._search, args=(most,), name="drover refinement", daemon=True)
             self._thread.start()
 
     def join(self) -> None:
-        """Wait until nobody looks for moves."""
+        """Wait for a search that is running."""
         if self._thread is not None:
             self._thread.join()
 
-    def _work(self, most: int) -> None:
+    def _search(self, most: int) -> None:
         self._moved = 0
         try:
-            self._moved = self._clerk.refine(most)
-        except Exception:  # who looks for better places must not stop what runs
-            log.exception("no better places for queries could be looked for")
+            self._moved = self._catalog.refine(most)
+        except Exception:  # better places are optional, so a defect here must not stop the run
+            log.exception("the search for better places of queries failed")
         if self._moved:
-            log.info("%s queries move, so that rows travel to fewer nodes", self._moved)
+            log.info("%s queries move, so that rows are sent to fewer nodes", self._moved)

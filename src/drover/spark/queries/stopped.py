@@ -1,4 +1,4 @@
-"""Queries of a run that is stopped: listed and dropped from the files of its checkpoint, without shapes and herds."""
+"""Queries of a stopped run, listed and dropped from the files of its checkpoint."""
 
 from __future__ import annotations
 
@@ -7,61 +7,63 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from drover.flow.book.book import ADDED, Wish
-from drover.flow.book.figures import FIGURES
-from drover.flow.book.files import Recovered, recover, write_wish
+from drover.flow.query_log.figures import FIGURES
+from drover.flow.query_log.files import RecoveredLog, recover, write_change
+from drover.flow.query_log.log import ADDED, Change
 from drover.flow.state.commits import latest
 from drover.flow.state.storage import open_root
 from drover.flow.state.versions import Version
 from drover.spark.queries.listing import listing
-from drover.spark.queries.names import Names
-from drover.spark.queries.reopen import NOTES
+from drover.spark.queries.names import QueryNames
+from drover.spark.queries.recovery import FAILED_NOTE, MANIFEST_NOTE, NOTES
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
-    """What a checkpoint has of queries."""
+class StoredQueries:
+    """What a checkpoint contains about queries."""
 
-    recovered: Recovered
-    failed: Mapping[str, str]  # reasons by number: to be parked with the next batch
-    version: Version  # of the state that the last commit has
+    recovered: RecoveredLog
+    failed: Mapping[str, str]  # reasons by number; the next batch parks these queries
+    version: Version  # of the state in the last commit
 
 
 def table(checkpoint: str, tenant: str | None = None) -> pl.DataFrame:
-    """Return one row per query; nothing is measured while nothing runs."""
+    """Return one row per query, without figures: a stopped run measures nothing."""
     return rows_of(find(checkpoint), tenant)
 
 
-def rows_of(given: Found, tenant: str | None = None, figures: pl.DataFrame | None = None) -> pl.DataFrame:
-    """Return one row per query that was found; `figures` are what was measured of them, if anything."""
-    found, failed = given.recovered, given.failed
-    gone = [number for wish in found.wishes for number in wish.dropped]
-    waiting = pl.concat([pl.DataFrame(schema=ADDED), *(wish.added for wish in found.wishes)])
-    reasons = pl.col("number").cast(pl.String).replace_strict(failed, default=None, return_dtype=pl.String)
-    members = found.book.members.with_columns(pl.coalesce("parked", reasons).alias("parked"))
-    here = ~pl.col("number").is_in(gone)
+def rows_of(stored: StoredQueries, tenant: str | None = None, figures: pl.DataFrame | None = None) -> pl.DataFrame:
+    """Return one row per query, with the last measured `figures` if they are given."""
+    found = stored.recovered
+    dropped = [number for change in found.pending for number in change.dropped]
+    waiting = pl.concat([pl.DataFrame(schema=ADDED), *(change.added for change in found.pending)])
+    reasons = pl.col("number").cast(pl.String).replace_strict(stored.failed, default=None, return_dtype=pl.String)
+    members = found.query_log.members.with_columns(pl.coalesce("parked", reasons).alias("parked"))
+    remains = ~pl.col("number").is_in(dropped)
     measured = pl.DataFrame(schema=FIGURES) if figures is None else figures
-    return listing(members.filter(here), waiting.filter(here), measured, None, tenant)
+    return listing(members.filter(remains), waiting.filter(remains), measured, None, tenant)
 
 
 def drop(checkpoint: str, names: Sequence[str], tenant: str | None, *, every: bool) -> int:
-    """Take queries out, to be gone when the run starts; the caller holds the checkpoint. Return how many."""
+    """Drop queries from the next start of the run on, and return how many. The caller holds the checkpoint's lock."""
     found = find(checkpoint).recovered
-    known = Names()
-    rows = pl.concat([found.book.members.select(ADDED.names()), *(wish.added for wish in found.wishes)])
-    gone = {number for wish in found.wishes for number in wish.dropped}
-    known.add(row for row in rows.select("name", "number", "tenant").iter_rows() if row[1] not in gone)
-    chosen = known.choose(names, tenant, every=every)
+    known = QueryNames()
+    rows = pl.concat([found.query_log.members.select(ADDED.names()), *(change.added for change in found.pending)])
+    dropped = {number for change in found.pending for number in change.dropped}
+    known.add(row for row in rows.select("name", "number", "tenant").iter_rows() if row[1] not in dropped)
+    chosen = known.select(names, tenant, every=every)
     if chosen:
-        serial = 1 + (found.wishes[-1].serial if found.wishes else found.book.upto)
+        serial = 1 + (found.pending[-1].serial if found.pending else found.query_log.last_serial)
         numbers = tuple(known.by_name[name].number for name in chosen)
-        write_wish(*open_root(checkpoint), Wish(serial, dropped=numbers))
+        # The next run reads this change like one of its own; it needs no shapes and no placement.
+        write_change(*open_root(checkpoint), Change(serial, dropped=numbers))
     return len(chosen)
 
 
-def find(checkpoint: str) -> Found:
-    """Return what the files of a checkpoint say about queries."""
+def find(checkpoint: str) -> StoredQueries:
+    """Read what the files of a checkpoint contain about queries."""
     fs, path = open_root(checkpoint)
     done = latest(fs, path)
     notes = done.notes.get(NOTES, {})
-    return Found(recover(fs, path, done.batch, notes.get("turn", -1)), notes.get("failed", {}), done.version)
+    recovered = recover(fs, path, done.batch, notes.get(MANIFEST_NOTE, -1))
+    return StoredQueries(recovered, notes.get(FAILED_NOTE, {}), done.version)

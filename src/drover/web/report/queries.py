@@ -1,156 +1,131 @@
-"""The section about submitted queries."""
+"""Submitted queries: counts, families, the heaviest queries, and how queries read streams.
+
+Rule 1: everything follows from the query log and the last commit, except the metrics, which may be missing. The state
+of a family on a node is shared equally among its queries there.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
 
-from drover.flow.book.figures import Figures
-from drover.web.report.figures import NONE, count, number, seconds, size
-from drover.web.report.herds import Herds
-from drover.web.report.lists import left_out
-from drover.web.report.markup import Content, element
-from drover.web.report.tables import Column, table
+import polars as pl
 
-MOST_FAMILIES: Final = 50
-MOST_QUERIES: Final = 100
-MOST_PARKED: Final = 100
-UNMEASURED: Final = (
-    "As of the last commit. Nothing that was measured of queries is kept here: a run writes it down every ten batches, "
-    "and when it ends."
-)
-PER_MILLE: Final = 1_000
-MEASURED: Final = ("rows_in", "rows_out", "busy")
-RATES: Final = tuple(Column(head, "number") for head in ("rows in/s", "rows out/s", "busy ms/s"))
+from drover.flow.families.moves import family_and_node
+from drover.flow.query_log.figures import Figures
+from drover.flow.state.versions import Version
+from drover.network.model import Network
+from drover.network.queries import Shapes
+from drover.spark.queries.families import Topic, topics_of
+from drover.spark.queries.listing import LIVE, PARKED, summary
+from drover.spark.queries.recovery import shape_all
+from drover.spark.queries.stopped import StoredQueries, rows_of
+
+MOST_PARSED: Final = 20_000  # queries that a report parses; each takes 0.2 ms
+STATES: Final = pl.Schema({"family": pl.String, "node": pl.Int32, "bytes": pl.Int64, "rows": pl.Int64})
+BUSY_MS: Final = pl.col("busy") * 1000  # busy milliseconds per second
 
 
-def queries(herds: Herds) -> Content:
-    """Return how many queries there are, how they read streams, what they take, and who is parked."""
-    return (
-        element("p", counted(herds)),
-        element("p", measured(herds.figures), class_="soft"),
-        _sent(herds.figures),
-        _work(herds.figures),
-        _readings(herds),
-        _families(herds),
-        _heaviest(herds),
-        _parked(herds),
+@dataclass(frozen=True, slots=True)
+class StreamReaders:
+    """How live queries read one stream."""
+
+    stream: str
+    queries: int
+    topics: int
+    replication: float  # nodes that a topic goes to, mean over topics
+    most: int  # nodes that a topic goes to, maximum
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueryOverview:
+    """What a report shows of queries."""
+
+    counts: Mapping[str, Any]  # Any: numbers, as `listing.summary` has them
+    families: pl.DataFrame  # family, queries, nodes, bytes, rows, rows_in, rows_out, busy_ms: largest state first
+    heaviest: (
+        pl.DataFrame
+    )  # query, tenant, node, since, family, share (bytes), rows_in, rows_out, busy_ms: busiest first
+    parked: pl.DataFrame  # query, tenant, since, parked: newest first
+    readers: tuple[StreamReaders, ...]  # by stream
+    missing: tuple[str, ...]
+    metrics: Figures | None = None  # None if nothing was measured
+
+
+def query_overview(found: StoredQueries, network: Network | None, metrics: Figures | None = None) -> QueryOverview:
+    """Return what a report shows of the queries in a checkpoint; `metrics` are the last measurements of them."""
+    rows = rows_of(found, figures=None if metrics is None else metrics.queries)
+    live = rows.filter(pl.col("state") == LIVE)
+    local = live.group_by("family", "node", maintain_order=True).agg(pl.len().alias("queries"))
+    local = local.join(_states(found.version), on=("family", "node"), how="left", maintain_order="left").fill_null(0)
+    share = local.select("family", "node", share=pl.col("bytes") / pl.col("queries"))
+    heaviest = live.join(share, on=("family", "node"), how="left", maintain_order="left").with_columns(busy_ms=BUSY_MS)
+    missing: list[str] = []
+    return QueryOverview(
+        counts=summary(rows),
+        families=_families(live, local),
+        heaviest=heaviest.sort("busy", "share", descending=True, nulls_last=True, maintain_order=True),
+        parked=rows.filter(pl.col("state") == PARKED).reverse(),
+        readers=_stream_readers(found, live["query"], network, missing),
+        missing=tuple(missing),
+        metrics=metrics,
     )
 
 
-def counted(herds: Herds) -> str:
-    """Return in a sentence how many queries there are."""
-    counts = herds.counts
-    return (
-        f"{count(counts['queries'], 'query', 'queries')} of {count(counts['tenants'], 'tenant')}: "
-        f"{counts['live']:,} live in {count(counts['families'], 'family', 'families')}, "
-        f"{counts['waiting']:,} waiting for a first batch, {counts['parked']:,} parked."
+def _families(live: pl.DataFrame, local: pl.DataFrame) -> pl.DataFrame:
+    families = local.group_by("family", maintain_order=True).agg(
+        pl.col("queries").sum(),
+        pl.col("node").n_unique().alias("nodes"),
+        pl.col("bytes").sum(),
+        pl.col("rows").sum(),
     )
+    # The sum of no measurement is null, not 0.
+    sums = {
+        name: pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()) for name in ("rows_in", "rows_out", "busy")
+    }
+    measured = live.group_by("family").agg(**sums).with_columns(busy_ms=BUSY_MS)
+    families = families.join(measured, on="family", how="left", maintain_order="left")
+    return families.sort("bytes", "queries", "family", descending=[True, True, False])
 
 
-def measured(figures: Figures | None) -> str:
-    """Return in a sentence or two what was measured of all queries together."""
-    if figures is None:
-        return UNMEASURED
-    return (
-        f"As of the last commit. Rates and busy seconds are means over {seconds(figures.seconds)} of batches up to "
-        f"batch {figures.batch}. By these rates, a row that some query wants travels to {number(figures.replication)} "
-        "nodes on the mean."
-    )
+def _states(version: Version) -> pl.DataFrame:
+    """Return the size of each family's state files on each node."""
+    found = []
+    for unit in version.units:
+        owner = family_and_node(unit)
+        if owner is not None:
+            usage = version.usage(unit)
+            found.append((*owner, usage.bytes, usage.rows))
+    rows = pl.DataFrame(found, schema=STATES, orient="row")
+    return rows.group_by("family", "node", maintain_order=True).agg(pl.col("bytes").sum(), pl.col("rows").sum())
 
 
-def _sent(figures: Figures | None) -> Content:
-    if figures is None or not figures.sent:
+def _stream_readers(
+    found: StoredQueries, live: pl.Series, network: Network | None, missing: list[str]
+) -> tuple[StreamReaders, ...]:
+    """Return how live queries read streams; each topic counts once, however many rows it has."""
+    if not len(live):
         return ()
-    columns = [Column("source"), Column("bytes per second", "number")]
-    rows = [[source, size(rate)] for source, rate in sorted(figures.sent.items())]
-    return table("Sent: what the router sends of each source to nodes, copies included", columns, rows)
-
-
-def _work(figures: Figures | None) -> Content:
-    if figures is None or not figures.busy:
+    if network is None:
+        missing.append("replication of queries: it needs the network file")
         return ()
-    columns = [Column("node"), Column("busy ms/s", "number")]
-    rows = [[f"node {node}", number(busy * PER_MILLE)] for node, busy in enumerate(figures.busy)]
-    return table("Work: what all queries take of each node", columns, rows)
-
-
-def _readings(herds: Herds) -> Content:
-    if not herds.readings:
+    if len(live) > MOST_PARSED:
+        missing.append(f"replication of queries: {len(live):,} queries are too many to parse for a report")
         return ()
-    columns = [
-        Column("stream"), Column("queries", "number"), Column("topics", "number"), Column("nodes of a topic", "number"),
-        Column("at most", "number"),
-    ]  # fmt: skip
-    rows = [
-        [each.stream, f"{each.queries:,}", f"{each.topics:,}", number(each.replication), str(each.most)]
-        for each in herds.readings
-    ]
-    said = "A topic is what a query wants of a stream: rows with one value in one column, or all. Each counts the same."
-    return table("Replication: nodes that a topic of a stream goes to", columns, rows), element(
-        "p", said, class_="soft"
-    )
+    members = found.recovered.query_log.live.filter(pl.col("name").is_in(live.implode()))
+    node_of = dict(members.select("number", "node").iter_rows())
+    texts = dict(members.select("number", "text").iter_rows())
+    unfit: dict[int, str] = {}
+    nodes_by_topic: dict[str, dict[Topic, list[int]]] = {}
+    for number, (_, shaped) in shape_all(texts, Shapes(network), unfit).items():
+        for topic in topics_of(shaped):
+            nodes_by_topic.setdefault(topic[0], {}).setdefault(topic, []).append(node_of[number])
+    if unfit:
+        missing.append(f"replication of {len(unfit):,} queries: they no longer fit the network")
+    return tuple(_readers(stream, list(topics.values())) for stream, topics in sorted(nodes_by_topic.items()))
 
 
-def _families(herds: Herds) -> Content:
-    found = herds.families
-    if not found.height:
-        return ()
-    columns = [
-        Column("family"), Column("queries", "number"), Column("nodes", "number"), Column("state", "number"),
-        Column("rows of state", "number"), *rates(herds),
-    ]  # fmt: skip
-    shown = found.select("family", "queries", "nodes", "bytes", "rows", *MEASURED).head(MOST_FAMILIES)
-    rows = [
-        [family, f"{many:,}", str(nodes), size(taken), f"{kept:,}", *_cells(herds, *figures)]
-        for family, many, nodes, taken, kept, *figures in shown.iter_rows()
-    ]
-    return (
-        table("Families of live queries, the largest state first", columns, rows),
-        left_out(found.height, MOST_FAMILIES, "those with the least state"),
-    )
-
-
-def _heaviest(herds: Herds) -> Content:
-    found = herds.heaviest
-    least = "those with the least state" if herds.figures is None else "the least busy"
-    if not found.height:
-        return element("p", "No query is live.")
-    columns = [
-        Column("query"), Column("tenant"), Column("node", "number"), Column("since batch", "number"), Column("family"),
-        Column("state, mean", "number"), *rates(herds),
-    ]  # fmt: skip
-    shown = found.select("query", "tenant", "node", "since", "family", "share", *MEASURED).head(MOST_QUERIES)
-    rows = [
-        [query, tenant, str(node), str(since), family, size(share), *_cells(herds, *figures)]
-        for query, tenant, node, since, family, share, *figures in shown.iter_rows()
-    ]
-    return (
-        table("Live queries, the heaviest first; state is the mean of the family on the node", columns, rows),
-        left_out(found.height, MOST_QUERIES, least),
-    )
-
-
-def rates(herds: Herds) -> tuple[Column, ...]:
-    """Return the columns of what was measured, if anything was."""
-    return () if herds.figures is None else RATES
-
-
-def _cells(herds: Herds, rows_in: float | None, rows_out: float | None, busy: float | None) -> list[str]:
-    """Return what was measured of a query or a family; nothing was of one that has just come."""
-    if herds.figures is None:
-        return []
-    taken = None if busy is None else busy * PER_MILLE
-    return [NONE if value is None else number(value) for value in (rows_in, rows_out, taken)]
-
-
-def _parked(herds: Herds) -> Content:
-    found = herds.parked
-    if not found.height:
-        return element("p", "No query is parked.")
-    columns = [Column("query"), Column("tenant"), Column("since batch", "number"), Column("why it is parked", "words")]
-    shown = found.select("query", "tenant", "since", "parked").head(MOST_PARKED)
-    rows = [
-        [query, tenant, NONE if since is None else str(since), reason]
-        for query, tenant, since, reason in shown.iter_rows()
-    ]
-    return table("Parked queries, the newest first", columns, rows), left_out(found.height, MOST_PARKED, "the oldest")
+def _readers(stream: str, topics: list[list[int]]) -> StreamReaders:
+    nodes = [len(set(of_topic)) for of_topic in topics]
+    return StreamReaders(stream, sum(map(len, topics)), len(topics), sum(nodes) / len(nodes), max(nodes))

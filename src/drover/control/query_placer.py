@@ -1,0 +1,234 @@
+"""Placement of submitted queries on nodes, by the herding algorithm: topics are its sources, nodes its servers.
+
+Rule 1: a topic is what a query reads of a stream: the rows with one value in one column, or all rows. Queries that
+share topics are placed together, so that a row is sent to few nodes.
+Rule 2: a query is placed when it is accepted. The query log keeps its node, and after a restart the placer is restored
+from the log.
+Rule 3: when nodes are lost, only their queries are placed again. When nodes are added, all queries are placed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.random import Generator
+from numpy.typing import ArrayLike
+
+from drover.errors import DroverError
+from drover.flow.query_log.log import PLACED
+from drover.herding.herd import Herd, Snapshot
+from drover.load.arrays import Flags, Floats, Ints
+
+POLICY = "gather"
+LEAST = 4_096  # topics; below this number, unused ones are not worth forgetting
+Topics = Sequence[Hashable]  # that one query reads
+
+
+class QueryPlacer:
+    """Places the queries of one run. The first call compiles kernels, which may take ten seconds."""
+
+    def __init__(self, nodes: int, rng: Generator, closed: Collection[int] = (), policy: str = POLICY) -> None:
+        self._rng = rng
+        self._policy = policy
+        self._sizes = _sizes(nodes, closed)
+        self._topics: dict[Hashable, int] = {}
+        self._rates: list[float] = []
+        # The herd numbers its queries itself and reuses numbers; the query log never does.
+        self._member_of: dict[int, int] = {}  # number in the query log, by number in the herd
+        self._number_of: dict[int, int] = {}  # number in the herd, by number in the query log
+        self._herd: Herd | None = None
+        self._known = 0  # topics that the herd knows
+        self._many = LEAST  # topics; beyond this number, unused ones are forgotten
+
+    @property
+    def replication(self) -> float:
+        """Mean number of nodes that a row is sent to, weighted by the rates of topics; 0 without queries."""
+        if self._herd is None or not self._number_of:
+            return 0.0
+        return float(np.nan_to_num(self._herd.observe().replication))
+
+    def place(self, members: Sequence[int], topics: Sequence[Topics], weights: ArrayLike) -> pl.DataFrame:
+        """Place new queries, and return `number` and `node` of each; `weights` are their expected costs."""
+        if not members:
+            return pl.DataFrame(schema=PLACED)
+        start, source = self._packed(topics)
+        if self._herd is None:
+            self._herd = self._fresh(self._sizes)
+        elif self._known < len(self._rates):
+            self._herd.add_sources(self._rates[self._known :])
+        self._known = len(self._rates)
+        numbers = self._herd.arrive_many(start, source, weights)
+        self._map(members, numbers)
+        return self.nodes_of(members)
+
+    def restore(self, members: Sequence[int], topics: Sequence[Topics], nodes: ArrayLike) -> None:
+        """Add queries that have nodes already. The next `set_nodes` places those again whose node is closed or gone."""
+        if not members:
+            return
+        start, source = self._packed(topics)
+        server: Ints = np.asarray(nodes, dtype=np.int64)
+        most = max(len(self._sizes), int(server.max()) + 1)
+        capacity = np.ones(most)  # as the last run had it; `set_nodes` brings it up to date
+        count = np.arange(len(members))
+        self._known = len(self._rates)
+        self._herd = Herd.restored(
+            Snapshot(
+                policy=self._policy,
+                slack=0.05,
+                allowance=10.0,
+                rate=np.array(self._rates),
+                capacity=capacity,
+                query=count,
+                start=start,
+                source=source,
+                weight=np.ones(len(members)),
+                state=np.zeros(len(members)),
+                server=server,
+                free=np.empty(0, dtype=np.int64),
+                arrived=len(members),
+                turn=0,
+            ),
+            self._rng,
+        )
+        self._map(members, count)
+
+    def remove(self, members: Sequence[int]) -> None:
+        """Remove queries; unknown numbers are ignored."""
+        numbers = [self._number_of.pop(member) for member in members if member in self._number_of]
+        for number in numbers:
+            del self._member_of[number]
+        if numbers and self._herd is not None:
+            self._herd.leave_many(numbers)
+            if len(self._topics) > self._many:
+                self._forget(self._herd.snapshot())
+
+    def _forget(self, saved: Snapshot) -> None:
+        """Forget unused topics; otherwise a long run would keep every constant that any query ever had."""
+        used, source = np.unique(saved.source, return_inverse=True)
+        kept = set(used.tolist())
+        self._topics = {topic: int(np.searchsorted(used, t)) for topic, t in self._topics.items() if t in kept}
+        self._rates = [self._rates[t] for t in used]
+        self._known = len(used)
+        self._many = max(2 * len(used), LEAST)  # doubling keeps the cost per added topic constant
+        self._herd = Herd.restored(replace(saved, rate=np.array(self._rates), source=source), self._rng)
+
+    def move(self, member: int, node: int) -> None:
+        """Move a query to a node; DroverError if either does not exist or the node is closed."""
+        if self._herd is None or member not in self._number_of:
+            raise DroverError("the query is gone or parked, so it is on no node. See drover queries.")
+        nodes = len(self._sizes)
+        if not 0 <= node < nodes:
+            raise DroverError(f"node is {node}, but the nodes are 0 to {nodes - 1}. Name one of them.")
+        if self._sizes[node] <= 0:
+            raise DroverError(
+                f"node {node} is lost or is being emptied, so no query can move there. Choose another node."
+            )
+        self._herd.relocate(self._number_of[member], node)
+
+    def refine(self, most: int) -> list[int]:
+        """Move at most `most` queries so that rows are sent to fewer nodes, and return their numbers."""
+        if self._herd is None:
+            return []
+        return [self._member_of[move.query] for move in self._herd.refine(queries=most)]
+
+    def nodes_of(self, members: Sequence[int]) -> pl.DataFrame:
+        """Return `number` and `node` of queries; those that are not placed are left out."""
+        here = [member for member in members if member in self._number_of]
+        if not here or self._herd is None:
+            return pl.DataFrame(schema=PLACED)
+        nodes = self._herd.servers_of([self._number_of[member] for member in here])
+        return pl.DataFrame({"number": here, "node": nodes}, schema=PLACED)
+
+    def set_nodes(self, nodes: int, closed: Collection[int] = ()) -> pl.DataFrame:
+        """Change the nodes, and return `number` and `node` of the queries that are placed again."""
+        before = self._sizes
+        self._sizes = _sizes(nodes, closed)
+        if self._herd is None:
+            return pl.DataFrame(schema=PLACED)
+        saved = self._herd.snapshot()
+        # The herd keeps a server for every node it ever had; those beyond `nodes` get capacity 0.
+        sizes = np.zeros(max(len(saved.capacity), nodes))
+        sizes[:nodes] = self._sizes
+        if np.array_equal(sizes[: len(saved.capacity)], saved.capacity) and len(sizes) == len(saved.capacity):
+            return pl.DataFrame(schema=PLACED)
+        # New capacity is used only if all queries are placed again, because placed queries stay where they are.
+        grows = bool((self._sizes[: len(before)] > before[:nodes]).any()) or nodes > len(before)
+        orphaned = np.full(len(saved.query), fill_value=True) if grows else sizes[saved.server] <= 0
+        self._rebuild(saved, sizes, orphaned)
+        return self._place_again(saved, orphaned)
+
+    def update_rates(self, rates: Mapping[Any, float]) -> None:  # Any: topics
+        """Take the measured rates of topics, in rows per second; topics that are not named keep theirs."""
+        changed = {self._topics[topic]: rate for topic, rate in rates.items() if topic in self._topics}
+        for number, rate in changed.items():
+            self._rates[number] = rate
+        if changed and self._herd is not None and self._known == len(self._rates):
+            self._herd.set_rates(self._rates)
+
+    def _rebuild(self, saved: Snapshot, sizes: Floats, orphaned: Flags) -> None:
+        """Rebuild the herd with new capacities and without the orphaned queries."""
+        stay = np.flatnonzero(~orphaned)
+        lengths = np.diff(saved.start)
+        kept = np.repeat(~orphaned, lengths)
+        self._herd = Herd.restored(
+            replace(
+                saved,
+                capacity=sizes,
+                query=saved.query[stay],
+                start=np.concatenate([[0], np.cumsum(lengths[stay])]),
+                source=saved.source[kept],
+                weight=saved.weight[stay],
+                state=saved.state[stay],
+                server=saved.server[stay],
+                free=np.concatenate([saved.query[orphaned], saved.free]),
+            ),
+            self._rng,
+        )
+
+    def _place_again(self, saved: Snapshot, orphaned: Flags) -> pl.DataFrame:
+        """Place the orphaned queries as if they were new."""
+        lengths = np.diff(saved.start)[orphaned]
+        members = [self._member_of[number] for number in saved.query[orphaned].tolist()]
+        if not members or self._herd is None:
+            return pl.DataFrame(schema=PLACED)
+        source = saved.source[np.repeat(orphaned, np.diff(saved.start))]
+        start = np.concatenate([[0], np.cumsum(lengths)])
+        numbers = self._herd.arrive_many(start, source, saved.weight[orphaned], saved.state[orphaned])
+        for number in saved.query[orphaned].tolist():
+            del self._member_of[number]
+        self._map(members, numbers)
+        return self.nodes_of(members)
+
+    def _packed(self, topics: Sequence[Topics]) -> tuple[Ints, Ints]:
+        """Return the topics of queries as the arrays of a herding problem; new topics get numbers."""
+        numbers = self._topics
+        rows = []
+        for read in topics:
+            for topic in read:
+                if topic not in numbers:
+                    numbers[topic] = len(numbers)
+                    self._rates.append(1.0)  # until it is measured
+            rows.append(sorted({numbers[topic] for topic in read}))
+        start = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+        return start, np.array([number for row in rows for number in row], dtype=np.int64)
+
+    def _fresh(self, sizes: Floats) -> Herd:
+        herd = Herd(self._rates, np.where(sizes > 0, sizes, 1.0), self._rng, self._policy)
+        for node in np.flatnonzero(sizes <= 0).tolist():
+            herd.remove_server(node)
+        return herd
+
+    def _map(self, members: Sequence[int], numbers: Ints) -> None:
+        for member, number in zip(members, numbers.tolist(), strict=True):
+            self._number_of[member] = number
+            self._member_of[number] = member
+
+
+def _sizes(nodes: int, closed: Collection[int]) -> Floats:
+    """Return the capacity of each node: 1, or 0 if it is closed. If all are closed, queries must run anyway: all 1."""
+    open_ones = np.array([float(node not in closed) for node in range(nodes)])
+    return open_ones if open_ones.any() else np.ones(nodes)

@@ -1,0 +1,71 @@
+"""Units that need a node: new units, units of closed nodes, and units that are not where they are pinned.
+
+Rule 1: they are placed at once, and nothing else moves to make room. Rule 2: a unit stays where it is if no node has
+room for its state, and a refusal says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from drover.control.moves import ChosenMoves, move_of, moves_of
+from drover.control.record import RefusedMove
+from drover.load.arrays import Floats, Ints
+from drover.placement.problem import NOWHERE, Flags, PlacementProblem
+
+
+def orphaned(problem: PlacementProblem, closed: Collection[int]) -> Flags:
+    """Return which units need a node, (m,)."""
+    strayed = (problem.pinned != NOWHERE) & (problem.pinned != problem.current)
+    return np.asarray(np.isin(problem.current, [NOWHERE, *closed]) | strayed)
+
+
+def reassign(problem: PlacementProblem, orphans: Flags, memory: float) -> ChosenMoves:
+    """Place units that need a node, (m,): the largest first, on the least loaded node with room for the state."""
+    places = problem.current.copy()
+    refusals = []
+    placed = places != NOWHERE  # an orphan on a node counts there until it leaves
+    # Without any placed unit, bincount returns integers, and adding a load to them would round it down to 0.
+    # (n,) busy seconds per second, and (n,) bytes
+    load = np.bincount(places[placed], problem.load[placed], problem.n).astype(np.float64)
+    held = np.bincount(places[placed], problem.state[placed], problem.n).astype(np.float64)
+    reachable = problem.reachable()
+    for j in _placing_order(problem, orphans):
+        fits = reachable[j] & (held + problem.state[j] <= memory)
+        if fits.any():
+            node = _lightest(load + problem.load[j], problem.capacity, fits)
+            for total, own in ((load, problem.load[j]), (held, problem.state[j])):
+                total[node] += own
+                if placed[j]:
+                    total[places[j]] -= own
+            places[j] = node
+        else:
+            # The refusal names the node that the unit would have gone to if memory were no matter.
+            node = _lightest(load + problem.load[j], problem.capacity, reachable[j])
+            wanted = np.where(np.arange(problem.m) == j, node, places)
+            reason = f"no node that it may be on has room for its {problem.state[j]:,.0f} bytes of state"
+            refusals.append(RefusedMove(move_of(problem, j, wanted), reason))
+    moving = [int(j) for j in np.flatnonzero(places != problem.current)]
+    return ChosenMoves(places, tuple(moves_of(problem, moving, places)), tuple(refusals))
+
+
+def _placing_order(problem: PlacementProblem, orphans: Flags) -> list[int]:
+    """Return the orphans in the order of placing: pinned units first, since they have no choice, then by load."""
+    units: list[int] = np.flatnonzero(orphans).tolist()
+    return sorted(units, key=lambda j: (problem.pinned[j] == NOWHERE, -problem.load[j], j))
+
+
+def describe_cause(problem: PlacementProblem, units: Ints, closed: Collection[int]) -> str:
+    """Return in words why some units, given by number, need a node."""
+    gone = sorted({int(problem.current[j]) for j in units} & set(closed))
+    causes = [f"node {', '.join(map(str, gone))} is closed"] if gone else []
+    causes += ["they are new"] if (problem.current[units] == NOWHERE).any() else []
+    rest = ~np.isin(problem.current[units], [NOWHERE, *closed])
+    causes += ["they are not where they are pinned"] if rest.any() else []
+    return " and ".join(causes)
+
+
+def _lightest(load: Floats, capacity: Floats, usable: Flags) -> int:
+    return int(np.argmin(np.where(usable, load / capacity, np.inf)))

@@ -1,0 +1,62 @@
+"""Atomic writes to local files: a reader finds the new file, the old one or none, but never a part of one.
+
+Rule 1: local files that other processes read are written with `replacing`. Checkpoints, which may be on any file
+system, are written by `flow.state.storage`; it follows the same steps with Arrow's file systems.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import BinaryIO, Final
+
+LONGEST_NAME: Final = 100  # characters of a file's name that its temporary name repeats; a name has at most 255 bytes
+
+
+@contextmanager
+def replacing(path: Path, *, mode: int = 0o666, locked: bool = False, durable: bool = True) -> Iterator[BinaryIO]:
+    """Open a temporary file beside `path`; it takes the name when the block ends, and goes away if the block raises.
+
+    The file gets the permissions `mode`, less the umask. With `locked`, the caller holds a lock that keeps out other
+    writers of this file: the temporary name is then always the same, and a crash leaves at most one file behind.
+    With `durable`, the new name survives a power cut, too.
+    """
+    descriptor, temporary = _open_beside(path, mode, locked=locked)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            # Without this, a power cut soon after the rename may leave an empty file under the name.
+            file.flush()
+            os.fsync(descriptor)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    if durable:
+        sync(path.parent)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, would survive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _open_beside(path: Path, mode: int, *, locked: bool) -> tuple[int, Path]:
+    """Return a new file in the folder of `path`; not from `tempfile`, whose files only their owner may read."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
+    if locked:
+        temporary = path.with_name(f".{path.name}.tmp")
+        temporary.unlink(missing_ok=True)  # left behind by a crash
+        return os.open(temporary, flags | os.O_EXCL, mode), temporary
+    for attempt in count():
+        temporary = path.with_name(f".{path.name[:LONGEST_NAME]}.{os.getpid()}-{attempt}")
+        with suppress(FileExistsError):
+            return os.open(temporary, flags | os.O_EXCL, mode), temporary
+    raise AssertionError  # pragma: no cover

@@ -1,1 +1,0 @@
-"""The book of submitted queries: who is there, on which node, since which batch; and its files in the checkpoint."""

@@ -1,0 +1,124 @@
+"""Fan-out: each row of a stream is repeated for every member that needs it.
+
+Rule 1: the pairs of rows and members are ordered by member, and within a member by arrival.
+Rule 2: memory is bounded: members are processed in slices of about MOST_PAIRS pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from drover.flow.families.local_members import GROUP, Ints, LocalMembers, Lookup
+from drover.flow.operators.base import passing
+from drover.network.expressions import Expression, to_polars
+from drover.network.queries.shape import ShapeStep
+
+MOST_PAIRS: Final = 2_000_000  # at a time
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupedRows:
+    """The input rows of a step, sorted by the group of members that need them."""
+
+    rows: pl.DataFrame  # by group, and within a group by arrival
+    start: Ints  # (groups,) first row of each group
+    size: Ints  # (groups,) rows of each group
+    group: Ints  # (n,) of each member
+
+    @property
+    def pairs(self) -> Ints:
+        """(n,) rows that each member needs."""
+        return self.size[self.group]
+
+    def fan_out(self, first: int, last: int) -> tuple[pl.DataFrame, Ints]:
+        """Return the rows of the members at positions `first` to `last` - 1, and the position of each row's member."""
+        # Count up over all pairs, and shift the count of each member to the first row of its group.
+        group = self.group[first:last]
+        counts = self.size[group]
+        positions = np.repeat(np.arange(first, last), counts)
+        ends = np.cumsum(counts)
+        chosen = np.arange(len(positions)) + np.repeat(self.start[group] - (ends - counts), counts)
+        return self.rows[chosen], positions
+
+
+def group_rows(
+    step: ShapeStep, index: int, rows: pl.DataFrame, local: LocalMembers, memo: Memo | None = None
+) -> GroupedRows:
+    """Return the rows of input number `index` of a step, ready to fan out."""
+    found, group, lookup = match_rows(step, rows, local, memo)
+    kept = found.select(name for name in step.network.sources[index].schema.names if name in found.columns)
+    if lookup is None:
+        one_group = np.zeros(len(local), dtype=np.int64)
+        return GroupedRows(kept, np.zeros(1, np.int64), np.array([kept.height]), one_group)
+    order = np.argsort(group, kind="stable")
+    size = np.bincount(group, minlength=lookup.groups)
+    return GroupedRows(kept[order], np.cumsum(size) - size, size, lookup.group)
+
+
+def match_rows(
+    step: ShapeStep, rows: pl.DataFrame, local: LocalMembers, memo: Memo | None = None
+) -> tuple[pl.DataFrame, Ints, Lookup | None]:
+    """Return the rows that match the keys of any member, the group of each, and the groups of members.
+
+    Without keys, every row matches and there are no groups (None).
+    """
+    coded = _coded(step, rows, {} if memo is None else memo)
+    if not step.keys:
+        return coded.rows, np.zeros(coded.rows.height, np.int64), None
+    lookup = local.lookup(step.keys)
+    # Look up each distinct key once, not each row: a batch has many rows and few keys.
+    names = [f"k{i}" for i in range(len(step.keys))]
+    found = coded.values.join(lookup.values, on=names, how="left", maintain_order="left")[GROUP]
+    group = found.fill_null(-1).to_numpy()[coded.code]
+    chosen = np.flatnonzero(group >= 0)
+    if len(chosen) == len(group):
+        return coded.rows, group, lookup
+    return coded.rows[chosen], group[chosen], lookup
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedRows:
+    """The rows of a stream that pass the condition common to all members, and the values of their keys."""
+
+    given: pl.DataFrame  # all rows; kept so that no other table gets the same id while the memo lives
+    rows: pl.DataFrame
+    values: pl.DataFrame  # columns k0, k1, ...: each combination once
+    code: Ints  # (rows,) index into `values`
+
+
+# Work that families of a batch share: by table (its id), common condition and keys.
+Memo = dict[tuple[int, Expression | None, tuple[Expression, ...]], CodedRows]
+
+
+def _coded(step: ShapeStep, given: pl.DataFrame, memo: Memo) -> CodedRows:
+    keys = tuple(key.expression for key in step.keys)
+    known = memo.get((id(given), step.common, keys))
+    if known is None:
+        rows = given if step.common is None else passing(given, to_polars(step.common))
+        sides = rows.select(to_polars(one).alias(f"k{i}") for i, one in enumerate(keys))
+        values = sides
+        code = np.zeros(rows.height, np.int64)
+        if keys:
+            values = sides.unique(maintain_order=True)
+            coded = sides.join(
+                values.with_row_index(GROUP), on=values.columns, how="left", nulls_equal=True, maintain_order="left"
+            )
+            code = coded[GROUP].to_numpy().astype(np.int64)
+        known = memo[id(given), step.common, keys] = CodedRows(given, rows, values, code)
+    return known
+
+
+def member_slices(pairs: Ints, most: int = MOST_PAIRS) -> Iterator[tuple[int, int]]:
+    """Yield slices of members, as first position and end, that have at most `most` pairs or one member."""
+    ends = np.cumsum(pairs)
+    first = 0
+    while first < len(pairs):
+        before = ends[first - 1] if first else 0
+        last = max(int(np.searchsorted(ends, before + most, side="right")), first + 1)
+        yield first, last
+        first = last

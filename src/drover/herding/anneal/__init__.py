@@ -1,1 +1,0 @@
-"""Better assignments of queries that are all known, by simulated annealing."""

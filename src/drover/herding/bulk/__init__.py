@@ -1,1 +1,0 @@
-"""Assigning queries of equal weight to equal servers, millions per second."""

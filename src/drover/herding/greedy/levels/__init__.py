@@ -1,1 +1,0 @@
-"""IC and MMS for sources of one rate, in compiled code."""

@@ -1,1 +1,0 @@
-"""Lists of the servers that hold a source."""

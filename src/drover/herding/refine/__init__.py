@@ -1,1 +1,0 @@
-"""Moving few queries so that servers receive fewer sources."""

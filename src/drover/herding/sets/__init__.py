@@ -1,1 +1,0 @@
-"""Sets and counts that the compiled parts of herding share."""

@@ -1,1 +1,0 @@
-"""The next event: a tournament over everything that has one."""

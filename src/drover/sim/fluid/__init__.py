@@ -1,1 +1,0 @@
-"""Rates instead of tuples."""

@@ -1,1 +1,0 @@
-"""Joins as pair processing."""

@@ -1,1 +1,0 @@
-"""Suspended and resumed operators, lost nodes."""

@@ -1,1 +1,0 @@
-"""Tuples in a pool, chained into queues."""

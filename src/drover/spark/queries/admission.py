@@ -1,0 +1,129 @@
+"""Admission of submitted queries: each query is checked on its own and accepted, or refused with its faults.
+
+Rule 1: nothing is changed here. Accepted queries come back in the order given, with shape and constants.
+Rule 2: faults look like those of a network file: field, value, rule and way out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from drover.control.tenants import AllLimits, limits_for
+from drover.errors import Fault, NetworkError, shorten
+from drover.network.queries import Query, Shaped, Shapes
+from drover.network.queries.notation import LONGEST_LINE, QueryEntry, entry_of, plain_of
+from drover.network.queries.read import read_entry, write_query
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedQuery:
+    """A query that may run, and the text that the query log keeps of it."""
+
+    index: int  # in the request
+    query: Query
+    shaped: Shaped
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedQuery:
+    """A query that may not run, and why; `name` is None if it could not be read."""
+
+    index: int  # in the request
+    name: str | None
+    faults: tuple[Fault, ...]
+
+    def json(self) -> dict[str, Any]:  # Any: JSON
+        """Return the refusal as JSON."""
+        faults = [
+            {"path": list(one.path), "value": one.value, "rule": one.rule, "way_out": one.way_out, "text": one.text}
+            for one in self.faults
+        ]
+        return {"index": self.index, "name": self.name, "faults": faults}
+
+
+@dataclass(slots=True)
+class AdmissionResult:
+    """The accepted and the refused queries of one request."""
+
+    accepted: list[AcceptedQuery] = field(default_factory=list)
+    refused: list[RefusedQuery] = field(default_factory=list)
+
+
+def entries_for(given: Iterable[Query | QueryEntry | Mapping[str, object]]) -> Iterator[QueryEntry]:
+    """Yield queries in any of their forms as entries of a query file; one at a time, because there may be many."""
+    for number, one in enumerate(given, 1):
+        plain = write_query(one) if isinstance(one, Query) else one
+        yield plain if isinstance(plain, QueryEntry) else entry_of(plain, number)
+
+
+def admit(
+    entries: Iterable[QueryEntry], shapes: Shapes, names: Collection[str], counts: Mapping[str, int], limits: AllLimits
+) -> AdmissionResult:
+    """Check the queries of a request. The run has queries with these `names`, and `counts` of them per tenant."""
+    result = AdmissionResult()
+    seen = set[str]()
+    count_of = Counter(counts)
+    for index, entry in enumerate(entries):
+        draft = read_entry(entry)
+        faults = draft.faults
+        shaped = None
+        query = draft.query
+        text = ""
+        if query is not None and entry.node is not None:
+            text = json.dumps(plain_of(entry.node), ensure_ascii=False, separators=(",", ":"))
+            named = _name_faults(query, names, seen)
+            faults = (*named, *_size_faults(text), *_limit_faults(query, count_of, limits))
+            # Compiling a shape is the expensive check, so it comes last and only for queries without faults.
+            if not faults:
+                try:
+                    shaped = shapes.shape_of(query)
+                except NetworkError as error:
+                    faults = error.faults
+        if query is None or shaped is None:
+            result.refused.append(RefusedQuery(index, draft.name, tuple(faults)))
+            continue
+        seen.add(query.name)
+        count_of[query.tenant] += 1
+        result.accepted.append(AcceptedQuery(index, query, shaped, text))
+    return result
+
+
+def _name_faults(query: Query, names: Collection[str], seen: Collection[str]) -> Iterable[Fault]:
+    if query.name in names:
+        rule = "a query of the run has that name"
+        yield Fault(("name",), shorten(query.name), rule, "Choose another, or drop that one first.")
+    elif query.name in seen:
+        rule = "an earlier query of the request has that name"
+        yield Fault(("name",), shorten(query.name), rule, "Choose another.")
+
+
+def _size_faults(text: str) -> Iterable[Fault]:
+    """Yield a fault if the text is longer than a line that a restarted run can read."""
+    if len(text) > LONGEST_LINE:
+        rule = f"a query has at most {LONGEST_LINE} characters, written as JSON"
+        yield Fault(("query",), f"{len(text)} long", rule, "Split it into several, or put it into the network file.")
+
+
+def _limit_faults(query: Query, counts: Mapping[str, int], limits: AllLimits) -> Iterable[Fault]:
+    most = limits_for(query.tenant, limits).queries
+    if counts[query.tenant] >= most:
+        rule = f"it has {counts[query.tenant]} queries and may have {most:g}"
+        yield Fault(("tenant",), shorten(query.tenant), rule, "Drop some of its queries, or raise limits in the run.")
+
+
+def all_or_none(result: AdmissionResult) -> AdmissionResult:
+    """Return the same result if it refuses nothing; otherwise refuse the accepted queries, too."""
+    if not result.refused:
+        return result
+    refused = len(result.refused)
+    rule = (
+        f"with atomic all queries are accepted or none, and {refused} of {refused + len(result.accepted)} are refused"
+    )
+    fault = Fault(("query",), "not accepted", rule, "Correct the others, or submit it without atomic.")
+    held_back = [RefusedQuery(one.index, one.query.name, (fault,)) for one in result.accepted]
+    return AdmissionResult([], sorted([*result.refused, *held_back], key=lambda one: one.index))

@@ -1,0 +1,343 @@
+"""The catalog of a run's queries: it admits, drops, moves and parks queries, and says what each batch starts with.
+
+Rule 1: an accepted query is in a file before its request is answered, and runs from the next batch on.
+Rule 2: what a batch starts with is in a file before the batch starts, so a replayed batch starts with the same.
+Rule 3: requests wait for checks, for the disk and for placement. A batch never does: it takes what is ready.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+import polars as pl
+from numpy.random import default_rng
+
+from drover.control.query_placer import QueryPlacer
+from drover.control.tenants import AllLimits
+from drover.errors import DroverError, shorten
+from drover.flow.families.members import sweep_members, write_members
+from drover.flow.query_log.files import compact, write_change, write_manifest
+from drover.flow.query_log.log import ADDED, PLACED, BatchManifest, Change, QueryLog, advance, parked_frame
+from drover.flow.state.commits import Checkpoint
+from drover.flow.state.storage import open_root
+from drover.network.model import Network
+from drover.network.queries import Query, Shapes
+from drover.network.queries.notation import QueryEntry
+from drover.spark.queries.admission import AcceptedQuery, RefusedQuery, admit, all_or_none, entries_for
+from drover.spark.queries.families import Families, Topic, families_named, tables_of, topics_of, update_families
+from drover.spark.queries.names import QueryNames
+from drover.spark.queries.recovery import PendingChange, recover_catalog
+
+QueryLike = Query | QueryEntry | Mapping[str, object]
+UNMEASURED: Mapping[str, float] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The answer to a submission: names of accepted queries, which run from the next batch on, and refused queries."""
+
+    accepted: tuple[str, ...]
+    refused: tuple[RefusedQuery, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchStart:
+    """The queries that a batch starts with, and the families of the batch before it."""
+
+    query_log: QueryLog
+    families: Families
+    before: Families
+
+
+class QueryCatalog:
+    """The queries of one checkpoint. Call `open` first and `close` last; every method may be called from any thread.
+
+    `closed_nodes` returns the nodes that may not run queries now.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        root: str,
+        limits: AllLimits,
+        *,
+        closed_nodes: Callable[[], Collection[int]] = frozenset,
+        seed: int = 0,
+    ) -> None:
+        self.root = root
+        self.limits = limits
+        self.query_log = QueryLog()
+        self.families = Families()
+        self._closed_nodes = closed_nodes
+        self._names = QueryNames()
+        self._shapes = Shapes(network)
+        self._placer = QueryPlacer(1, default_rng(seed))
+        self._pending: list[PendingChange] = []
+        self._failed: dict[int, str] = {}  # to be parked with the next batch
+        self._moved: set[int] = set()  # since the last batch, by request or by refinement; the placer knows where to
+        self._begun: BatchManifest | None = None  # of a batch that an earlier run may have begun
+        self._last_serial = 0
+        self._next_number = 0
+        self._open = False
+        self._replication = 0.0
+        self._placed_for = (1, frozenset[int]())  # number of nodes, and closed nodes
+        # Three locks, so that a batch waits neither for a long submission nor for a long search for better places.
+        # They are taken in this order: request, state, placer.
+        self._request_lock = threading.RLock()  # held while a request is served, which may take seconds
+        self._state_lock = threading.Lock()  # held while the log or pending changes are read or changed
+        self._placer_lock = threading.Lock()  # held while the placer works
+
+    def __len__(self) -> int:
+        """Return the number of accepted queries, parked and waiting ones included."""
+        return len(self._names.by_name)
+
+    def open(self, checkpoint: Checkpoint, nodes: int) -> None:
+        """Continue where the last run on this checkpoint ended, and accept requests."""
+        found = recover_catalog(self.root, checkpoint, self._shapes)
+        self.query_log = found.query_log
+        self.families = found.families
+        self._names = found.names
+        self._pending = list(found.pending)
+        self._failed = found.failed
+        self._begun = found.begun
+        self._last_serial = found.last_serial
+        self._next_number = found.next_number
+        # The last run may have had more nodes. With this value, the first new batch places queries again whose node
+        # is gone.
+        self._placed_for = (0, frozenset[int]())
+        self._placer.set_nodes(nodes)
+        named = {query.number for query in self._names.by_name.values()}
+        topics = {number: topics_of(shaped) for number, (_, shaped) in found.shaped.items() if number in named}
+        placed = [number for number in topics if found.nodes.get(number, -1) >= 0]
+        self._placer.restore(placed, [topics[number] for number in placed], [found.nodes[number] for number in placed])
+        new = [number for number in topics if found.nodes.get(number, -1) < 0]
+        self._placer.place(new, [topics[number] for number in new], np.ones(len(new)))
+        self._open = True
+
+    def close(self) -> None:
+        """Accept no further requests; a request that is being served is served to its end."""
+        with self._request_lock:
+            self._open = False
+
+    def submit(
+        self, given: Iterable[QueryLike], *, atomic: bool = False, weights: Mapping[str, float] = UNMEASURED
+    ) -> Receipt:
+        """Check each query and accept or refuse it; with `atomic`, accept all or none. Accepted queries are durable.
+
+        `weights` is the cost of a query by family, relative to the mean of all queries; a family without one weighs 1.
+        """
+        with self._request_lock:
+            self._check_open()
+            names = self._names
+            admitted = admit(entries_for(given), self._shapes, names.by_name, names.counts, self.limits)
+            if atomic:
+                admitted = all_or_none(admitted)
+            if admitted.accepted:
+                self._add(admitted.accepted, weights)
+            return Receipt(tuple(one.query.name for one in admitted.accepted), tuple(admitted.refused))
+
+    def _add(self, accepted: Sequence[AcceptedQuery], weights: Mapping[str, float]) -> None:
+        numbers = range(self._next_number, self._next_number + len(accepted))
+        names = [one.query.name for one in accepted]
+        tenants = [one.query.tenant for one in accepted]
+        families = [one.shaped.shape.id for one in accepted]
+        texts = [one.text for one in accepted]
+        added = pl.DataFrame([list(numbers), names, tenants, families, texts], schema=ADDED)
+        tables = tables_of((number, one.query, one.shaped) for number, one in zip(numbers, accepted, strict=True))
+        # Place first: the placer may fail, and an accepted query must have a node.
+        with self._placer_lock:
+            expected = [weights.get(family, 1.0) for family in families]
+            self._placer.place(numbers, [topics_of(one.shaped) for one in accepted], expected)
+        try:
+            self._append(PendingChange(Change(self._last_serial + 1, added), tables))
+        except BaseException:
+            with self._placer_lock:
+                self._placer.remove(numbers)
+            raise
+        # Only now are the numbers used up: no file has them if writing the change failed.
+        self._next_number = numbers.stop
+        self._names.add(zip(names, numbers, tenants, strict=True))
+
+    def _append(self, pending: PendingChange) -> None:
+        """Write a change to the log; from then on, it holds."""
+        write_change(*open_root(self.root), pending.change)
+        self._last_serial = pending.change.serial
+        with self._state_lock:
+            self._pending.append(pending)
+
+    def drop(self, names: Sequence[str] = (), *, tenant: str | None = None, every: bool = False) -> tuple[str, ...]:
+        """Drop all named queries or none, and return their names. The next batch does not run them."""
+        with self._request_lock:
+            self._check_open()
+            chosen = self._names.select(names, tenant, every=every)
+            if chosen:
+                numbers = tuple(self._names.by_name[name].number for name in chosen)
+                self._append(PendingChange(Change(self._last_serial + 1, dropped=numbers)))
+                # The name is free at once, although the query runs until the current batch ends.
+                self._names.remove(chosen)
+                with self._placer_lock:
+                    self._placer.remove(numbers)
+            return tuple(chosen)
+
+    def move(self, name: str, node: int) -> None:
+        """Move a query with its state to another node, from the next batch on.
+
+        The manifest of that batch makes the move durable. DroverError if the query or the node cannot be used.
+        """
+        with self._request_lock:
+            self._check_open()
+            number = self._names.number_of(name)
+            with self._state_lock:
+                parked = self.query_log.members.filter(pl.col("number") == number)["parked"]
+                reason = self._failed.get(number, parked[0] if len(parked) else None)
+            if reason is not None:
+                raise DroverError(
+                    f"query {shorten(name)} is parked, so it cannot move: {reason}. Drop it and submit it again first."
+                )
+            # The placer learns of closed nodes with the next batch only, so ask here, too.
+            if node in self._closed_nodes():
+                raise DroverError(
+                    f"node {node} is lost or is being emptied, so query {shorten(name)} cannot move there. "
+                    "Choose another node."
+                )
+            with self._placer_lock:
+                self._placer.move(number, node)
+            with self._state_lock:
+                self._moved.add(number)
+
+    def _check_open(self) -> None:
+        if not self._open:
+            raise DroverError("the run has ended. Start again on the same checkpoint.")
+
+    def park(self, reasons: Mapping[int, str]) -> None:
+        """Stop running queries from the next batch on, and keep the reason; an earlier reason wins."""
+        with self._state_lock:
+            self._failed = {**reasons, **self._failed}
+
+    def update_rates(self, rates: Mapping[Topic, float]) -> float:
+        """Give the placer measured rates of topics, in rows per second, and return the replication.
+
+        The replication is the mean number of nodes that a row is sent to. While the placer is busy, this returns the
+        last known value and ignores the rates, because a batch must not wait.
+        """
+        if self._placer_lock.acquire(blocking=False):
+            try:
+                self._placer.update_rates(rates)
+                self._replication = self._placer.replication
+            finally:
+                self._placer_lock.release()
+        return self._replication
+
+    def refine(self, most: int) -> int:
+        """Move at most `most` queries with the next batch to reduce replication; return how many move.
+
+        While the placer is busy, nothing moves.
+        """
+        if not self._placer_lock.acquire(blocking=False):
+            return 0
+        try:
+            moved = self._placer.refine(most)
+        finally:
+            self._placer_lock.release()
+        with self._state_lock:
+            self._moved.update(moved)
+        return len(moved)
+
+    def tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the queries of the current batch, and those that wait for their first batch."""
+        with self._state_lock:
+            members = self.query_log.members
+            added = [pending.change.added for pending in self._pending]
+            dropped = [number for pending in self._pending for number in pending.change.dropped]
+        waiting = pl.concat([pl.DataFrame(schema=ADDED), *added]).filter(~pl.col("number").is_in(dropped))
+        return members, waiting
+
+    def names(self) -> Collection[str]:
+        """Return the names of all accepted queries."""
+        return self._names.by_name.keys()
+
+    def number_of(self, name: str) -> int:
+        """Return the number of a query; DroverError if no query has that name."""
+        return self._names.number_of(name)
+
+    def name_of(self, number: int) -> str:
+        """Return the name of a query that has run."""
+        found = self.query_log.members.filter(pl.col("number") == number)["name"]
+        return str(found[0]) if len(found) else f"query number {number}"
+
+    def begin(self, batch: int, nodes: int, *, again: bool) -> BatchStart:
+        """Return what a batch starts with, after writing it down; a batch run `again` starts as it did before."""
+        # This calls into the control loop, which has locks of its own, so do it before taking one here.
+        closed = frozenset(self._closed_nodes())
+        with self._state_lock:
+            # A batch may have been begun on fewer nodes, without a manifest that places the queries of lost nodes
+            # again. It cannot have computed anything, so it may start differently.
+            stuck = self._begun is None and self.query_log.live.filter(pl.col("node") >= nodes).height > 0
+            manifest = self._begun if again and not stuck else self._next_manifest(batch, nodes, closed)
+            self._begun = None
+            before = self.families
+            if manifest is not None:
+                self._apply(manifest)
+            self._store_families()
+            return BatchStart(self.query_log, self.families, before)
+
+    def _next_manifest(self, batch: int, nodes: int, closed: frozenset[int]) -> BatchManifest | None:
+        """Return the manifest of a new batch, written to the log; None if nothing changed since the last batch."""
+        placed = pl.DataFrame(schema=PLACED)
+        if (nodes, closed) != self._placed_for or self._pending or self._moved:
+            added = {number for pending in self._pending for number in pending.change.added["number"]}
+            with self._placer_lock:
+                replaced = self._placer.set_nodes(nodes, closed)
+                chosen = self._placer.nodes_of(sorted(added | self._moved))
+            # A query may be in both tables, with the same node in each.
+            placed = pl.concat([replaced, chosen]).unique("number", maintain_order=True)
+            self._placed_for = (nodes, closed)
+        if not (self._pending or self._failed or placed.height):
+            return None
+        last = self._pending[-1].change.serial if self._pending else self.query_log.last_serial
+        manifest = BatchManifest(batch, last, placed, parked_frame(self._failed))
+        write_manifest(*open_root(self.root), manifest)
+        self._moved.clear()
+        return manifest
+
+    def _apply(self, manifest: BatchManifest) -> None:
+        """Bring the log and the families to the state that a manifest describes."""
+        included = [pending for pending in self._pending if pending.change.serial <= manifest.last_serial]
+        self._pending = self._pending[len(included) :]
+        after = advance(self.query_log, [pending.change for pending in included], manifest)
+        dropped = [number for pending in included for number in pending.change.dropped]
+        changed = [manifest.placed["number"], manifest.parked["number"], pl.Series("number", dropped, pl.Int64)]
+        touched = families_named(self.query_log.members, pl.concat(changed))
+        self.families = update_families(self.families, after, [pending.tables for pending in included], touched)
+        self.query_log = after
+        # A parked query takes no rows, so it must not count as load on its node.
+        parked = manifest.parked["number"].to_list()
+        for number in parked:
+            self._failed.pop(number, None)
+        if parked:
+            with self._placer_lock:
+                self._placer.remove(parked)
+
+    def _store_families(self) -> None:
+        fs, path = open_root(self.root)
+        # Workers read these files during the batch. A family that has not changed keeps its file.
+        self.families = Families(
+            {
+                name: family
+                if family.stored is not None
+                else replace(family, stored=write_members(fs, path, family.shape, family.table))
+                for name, family in self.families.by_id.items()
+            }
+        )
+
+    def compact(self) -> None:
+        """Delete files that are no longer needed. Call it only when the last batch that began is committed."""
+        fs, path = open_root(self.root)
+        with self._state_lock:
+            if self.query_log.batch >= 0:
+                compact(fs, path, self.query_log)
+                sweep_members(fs, path, list(self.families.stored.values()))

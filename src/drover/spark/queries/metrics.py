@@ -1,0 +1,118 @@
+"""Metrics of queries over the last measured batches, as whole columns.
+
+Rule 1: a batch only appends its table. Sums are computed when they are asked for.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+import polars as pl
+
+from drover.flow.families.assignment import MemberCounts
+from drover.flow.query_log.figures import FIGURES, Figures
+
+WINDOW: Final = 10  # batches that the figures cover
+MANY: Final = 20_000  # with more queries than this, only one batch in EVERY is measured
+EVERY: Final = 10  # batches
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _MeasuredBatch:
+    seconds: float  # of wall-clock time since the batch before it
+    counts: tuple[MemberCounts, ...]
+    number: int
+    sent: Mapping[str, int]  # bytes, by source
+
+
+@dataclass(slots=True)
+class QueryMetrics:
+    """What the last measured batches of a run did. Every method may be called from any thread."""
+
+    lag: float = 0.0  # seconds from the start of the last batch to its commit
+    _batches: deque[_MeasuredBatch] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def record(
+        self,
+        seconds: float,
+        lag: float,
+        counts: Iterable[MemberCounts],
+        *,
+        batch: int = 0,
+        sent: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        """Add a batch; `seconds` is the time since the batch before it, `sent` the bytes that the router sent."""
+        measured = tuple(one for one in counts if one.table is not None)
+        with self._lock:
+            self.lag = lag
+            if measured:
+                self._batches.append(_MeasuredBatch(seconds, measured, batch, dict(sent)))
+
+    def figures(self) -> pl.DataFrame:
+        """Return one row per measured query: its rates, its busy seconds per second, and its latest state size."""
+        batches = self._measured()
+        if not batches:
+            return pl.DataFrame(schema=FIGURES)
+        seconds = _seconds(batches)
+        rows = pl.concat(
+            pl.DataFrame(counts.table).with_columns(pl.lit(at).alias("at"))
+            for at, batch in enumerate(batches)
+            for counts in batch.counts
+        )
+        # Rates are sums over all batches. State is a level, so only the last batch of each query counts.
+        last = pl.col("at") == pl.col("at").max()
+        made = rows.group_by("member", maintain_order=True).agg(
+            *(pl.col(name).sum() / seconds for name in ("rows_in", "rows_out", "busy")),
+            *(pl.col(name).filter(last).sum() for name in ("state_rows", "state_bytes")),
+        )
+        return made.rename({"member": "number"}).select(FIGURES.names()).cast(FIGURES).sort("number")
+
+    def summary(self, figures: pl.DataFrame, replication: float) -> Figures | None:
+        """Return everything measured, for a file; None if nothing was. `figures` are the current `figures()`."""
+        batches = self._measured()
+        if not batches:
+            return None
+        seconds = _seconds(batches)
+        sent: dict[str, float] = {}
+        busy: dict[int, float] = {}
+        for batch in batches:
+            for source, size in batch.sent.items():
+                sent[source] = sent.get(source, 0.0) + size / seconds
+            for counts in batch.counts:
+                busy[counts.node] = busy.get(counts.node, 0.0) + counts.busy / seconds
+        nodes = tuple(busy.get(node, 0.0) for node in range(max(busy) + 1))
+        return Figures(batches[-1].number, seconds, replication, sent, nodes, figures)
+
+    def weights(self) -> dict[str, float]:
+        """Return the cost of a query by family, relative to the mean of all measured queries."""
+        busy: dict[str, float] = {}
+        members: dict[str, int] = {}
+        for batch in self._measured():
+            for counts in batch.counts:
+                rows = 0 if counts.table is None else counts.table.num_rows
+                busy[counts.family] = busy.get(counts.family, 0.0) + counts.busy
+                members[counts.family] = members.get(counts.family, 0) + rows
+        mean = sum(busy.values()) / max(sum(members.values()), 1)
+        if mean <= 0:
+            return {}
+        # Not 0, or any number of cheap queries would fit on one node.
+        return {name: max(busy[name] / members[name] / mean, 1e-3) for name in busy if members[name]}
+
+    def _measured(self) -> list[_MeasuredBatch]:
+        with self._lock:
+            return list(self._batches)
+
+
+def _seconds(batches: Iterable[_MeasuredBatch]) -> float:
+    return max(sum(batch.seconds for batch in batches), 1e-6)
+
+
+def is_measured(batch: int, members: int) -> bool:
+    """Return whether to measure a batch query by query, given the number of queries."""
+    return members <= MANY or batch % EVERY == 0

@@ -1,0 +1,100 @@
+"""What a catalog starts with: the queries of the last committed batch, and the changes that wait for the next.
+
+Rule 1: an accepted query that no longer fits the network is parked with the reason. No query disappears silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from drover.errors import NetworkError
+from drover.flow.query_log.files import recover
+from drover.flow.query_log.log import BatchManifest, Change, QueryLog
+from drover.flow.state.commits import Checkpoint
+from drover.flow.state.storage import open_root
+from drover.network.queries import Query, Shaped, Shapes
+from drover.network.queries.notation import entries_of
+from drover.network.queries.read import read_entry
+from drover.spark.queries.families import Families, Family, tables_of, update_families
+from drover.spark.queries.names import QueryNames
+
+# In the notes of a commit: under NOTES, the batch of the last manifest and the queries that failed. Checkpoints have
+# these keys, so they stay.
+NOTES: Final = "queries"
+MANIFEST_NOTE: Final = "turn"
+FAILED_NOTE: Final = "failed"
+
+ShapedQueries = Mapping[int, tuple[Query, Shaped]]  # by number
+
+
+@dataclass(frozen=True, slots=True)
+class PendingChange:
+    """A change that waits for a batch, with the member tables of the queries it adds."""
+
+    change: Change
+    tables: Mapping[str, Family] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecoveredCatalog:
+    """The state of a catalog, as its checkpoint has it."""
+
+    query_log: QueryLog
+    families: Families
+    pending: Sequence[PendingChange]
+    names: QueryNames
+    failed: dict[int, str]  # to be parked with the next batch that is not a replay
+    begun: BatchManifest | None  # of a batch that an earlier run may have begun
+    last_serial: int  # of the last change
+    next_number: int  # for the next query
+    shaped: ShapedQueries
+    nodes: Mapping[int, int]  # of the queries that have one
+
+
+def recover_catalog(root: str, checkpoint: Checkpoint, shapes: Shapes) -> RecoveredCatalog:
+    """Read the queries of a checkpoint."""
+    notes: Mapping[str, Any] = checkpoint.notes.get(NOTES, {})  # Any: JSON
+    found = recover(*open_root(root), checkpoint.batch, notes.get(MANIFEST_NOTE, -1))
+    query_log = found.query_log
+    names = QueryNames()
+    failed = {int(number): reason for number, reason in notes.get(FAILED_NOTE, {}).items()}
+    shaped = shape_all(dict(query_log.live.select("number", "text").iter_rows()), shapes, failed)
+    tables = tables_of((number, *query) for number, query in shaped.items())
+    families = update_families(Families(), query_log, [tables], ())
+    names.add(query_log.members.select("name", "number", "tenant").iter_rows())
+    pending = []
+    next_number = query_log.next_number
+    name_of = dict(query_log.members.select("number", "name").iter_rows())
+    # In order, because a later change may drop a query of an earlier one, and use its name again.
+    for change in found.pending:
+        new = shape_all(dict(change.added.select("number", "text").iter_rows()), shapes, failed)
+        shaped |= new
+        pending.append(PendingChange(change, tables_of((number, *query) for number, query in new.items())))
+        names.add(change.added.select("name", "number", "tenant").iter_rows())
+        name_of |= dict(change.added.select("number", "name").iter_rows())
+        names.remove(name_of[number] for number in change.dropped)
+        next_number = max(next_number, *(number + 1 for number in change.added["number"]), 0)
+    nodes = dict(query_log.live.select("number", "node").iter_rows())
+    # A batch that was begun is replayed with the nodes of its manifest, so the placer must know these.
+    if found.begun is not None:
+        nodes |= dict(found.begun.placed.iter_rows())
+    serial = found.pending[-1].serial if found.pending else query_log.last_serial
+    return RecoveredCatalog(
+        query_log, families, pending, names, failed, found.begun, serial, next_number, shaped, nodes
+    )
+
+
+def shape_all(texts: Mapping[int, str], shapes: Shapes, failed: dict[int, str]) -> dict[int, tuple[Query, Shaped]]:
+    """Return queries and shapes by number; add those that no longer fit the network to `failed`, with the reason."""
+    good: dict[int, tuple[Query, Shaped]] = {}
+    for number, text in texts.items():
+        draft = read_entry(entries_of(text, ".jsonl")[0])
+        try:
+            if draft.query is None:
+                raise NetworkError(draft.faults)
+            good[number] = (draft.query, shapes.shape_of(draft.query))
+        except NetworkError as error:
+            failed.setdefault(number, f"it does not fit the network any more: {error.faults[0].text}")
+    return good

@@ -1,0 +1,171 @@
+"""The query service of a run: the one object that the handle, the endpoint and the batch loop call about queries.
+
+Rule 1: the catalog decides which queries run where. The service feeds it with measurements and writes results.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Final
+
+import polars as pl
+from pyspark.sql import SparkSession
+
+from drover.errors import DroverError
+from drover.flow.query_log.figures import write_figures
+from drover.flow.schedule import Schedule
+from drover.flow.state.commits import Checkpoint
+from drover.flow.state.storage import open_root
+from drover.flow.watermarks import SourceProgress
+from drover.network.model import Network
+from drover.spark.batch import BatchResult
+from drover.spark.facts import QueryFacts
+from drover.spark.queries.batch import (
+    BatchQueries,
+    failed_members,
+    failures,
+    make_batch_queries,
+    results_of,
+    sent_bytes,
+)
+from drover.spark.queries.catalog import QueryCatalog, QueryLike, Receipt
+from drover.spark.queries.families import topic_rates
+from drover.spark.queries.listing import listing
+from drover.spark.queries.metrics import WINDOW, QueryMetrics
+from drover.spark.queries.quotas import QuotaEnforcer
+from drover.spark.queries.refining import Refiner
+from drover.spark.queries.results import QueryResults, rows_in_memory
+from drover.spark.sinks import Sink
+
+REVIEW_EVERY: Final = WINDOW  # batches; every measured batch then counts in exactly one review
+log = logging.getLogger(__name__)
+
+
+class QueryService:
+    """Submitted queries of one run. Call `open` first and `close` last.
+
+    `sink` takes the results of queries; without one, the run accepts no queries. `refine` is the fraction of queries
+    that may move per hour to reduce traffic.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        catalog: QueryCatalog,
+        *,
+        sink: Sink | None = None,
+        refine: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._network = network
+        self._catalog = catalog
+        self._sink = sink
+        self._results = None if sink is None else QueryResults(sink)
+        self._metrics = QueryMetrics()
+        self._quotas = QuotaEnforcer(catalog)
+        self._refiner = Refiner(catalog, refine)
+        self._clock = clock
+        self._last_batch_at = clock()
+        self._saved: int | None = None  # the batch of the figures that were saved last
+
+    # For the handle and the endpoint.
+
+    def submit(self, given: Iterable[QueryLike], *, atomic: bool = False) -> Receipt:
+        """Accept or refuse queries; see `QueryCatalog.submit`."""
+        if self._sink is None:
+            raise DroverError(
+                "the run has no sink for results of queries, so it accepts none. Start it with queries: in its run "
+                "file, or drover.run(..., queries=SINK)."
+            )
+        # New queries have no measurements of their own, so the placer assumes the cost of their family.
+        return self._catalog.submit(given, atomic=atomic, weights=self._metrics.weights())
+
+    def drop(self, names: Sequence[str] = (), *, tenant: str | None = None, every: bool = False) -> tuple[str, ...]:
+        """Drop queries; see `QueryCatalog.drop`."""
+        return self._catalog.drop(names, tenant=tenant, every=every)
+
+    def move(self, name: str, node: int) -> None:
+        """Move a query to a node; see `QueryCatalog.move`."""
+        self._catalog.move(name, node)
+
+    def names(self) -> Collection[str]:
+        """Return the names of all accepted queries."""
+        return self._catalog.names()
+
+    def table(self, tenant: str | None = None) -> pl.DataFrame:
+        """Return one row per query."""
+        members, waiting = self._catalog.tables()
+        return listing(members, waiting, self._metrics.figures(), self._metrics.lag, tenant)
+
+    def results(self, query: str) -> pl.DataFrame:
+        """Return all rows of a query so far; DroverError if the run's sink does not keep them in memory."""
+        return rows_in_memory(self._sink, query)
+
+    # For the batch loop.
+
+    def open(self, checkpoint: Checkpoint, nodes: int) -> None:
+        """Continue where the last run on this checkpoint ended, and accept requests."""
+        self._catalog.open(checkpoint, nodes)
+
+    def close(self) -> None:
+        """Accept no further requests, and save the last measurements for reports."""
+        self._catalog.close()
+        try:
+            self._save_figures(self._metrics.figures(), self._catalog.update_rates({}))
+        except DroverError as error:  # only reports read this file, so the run ends as it would without
+            log.warning("the last measurements of queries are not saved: %s", error)
+
+    def begin_batch(self, batch: int, schedule: Schedule, progress: SourceProgress, *, again: bool) -> BatchQueries:
+        """Return the queries of a batch, written to the query log; a batch run `again` has the same ones as before."""
+        start = self._catalog.begin(batch, schedule.nodes, again=again)
+        return make_batch_queries(start, batch, self._network, schedule, progress)
+
+    def raise_failures(self, result: BatchResult) -> None:
+        """Raise DroverError if queries failed in a batch."""
+        if failed := failed_members(result):
+            reasons = "; ".join(f"{self._catalog.name_of(one.member)}: {one.reason}" for one in failed[:3])
+            raise DroverError(f"queries failed and stop_on_failure is set: {reasons}")
+
+    def write_results(self, result: BatchResult, batch: int, spark: SparkSession) -> None:
+        """Write the results of a batch to the sink."""
+        tables = results_of(result)
+        if tables and self._results is not None:
+            self._results.write(tables, batch, spark)
+
+    def finish_batch(self, queries: BatchQueries, batch: int, lag: float, result: BatchResult) -> QueryFacts | None:
+        """Take the measurements of a committed batch; return its facts about queries, None if the run never had any."""
+        if not queries.is_used:
+            return None
+        # The notes of the commit have these failures, too: a run that restarts here parks the same queries.
+        self._catalog.park(failures(result))
+        now = self._clock()
+        seconds = now - self._last_batch_at
+        self._last_batch_at = now
+        counts = [counts for report in result.reports for counts in report.tallies]
+        self._metrics.record(seconds, lag, counts, batch=batch, sent=sent_bytes(result))
+        if batch % REVIEW_EVERY == 0:
+            try:
+                self._review()
+            except Exception:  # quotas and rates are advisory, so a defect here must not stop the run
+                log.exception("the measurements of queries could not be reviewed after batch %s", batch)
+        self._refiner.after_batch(batch, seconds)
+        return queries.facts(result, self._catalog.update_rates({}))
+
+    def compact(self) -> None:
+        """Delete files that are no longer needed. Call it only when the last batch that began is committed."""
+        self._catalog.compact()
+
+    def _review(self) -> None:
+        """Give the placer new rates, enforce quotas, and save the measurements."""
+        figures = self._metrics.figures()
+        replication = self._catalog.update_rates(topic_rates(self._catalog.families, figures))
+        self._quotas.enforce(figures)
+        self._save_figures(figures, replication)
+
+    def _save_figures(self, figures: pl.DataFrame, replication: float) -> None:
+        summary = self._metrics.summary(figures, replication)
+        if summary is not None and summary.batch != self._saved:
+            write_figures(*open_root(self._catalog.root), summary)
+            self._saved = summary.batch

@@ -1,0 +1,147 @@
+"""A rehearsal: it runs a network on the real engine with given rows, and measures the latency of each row.
+
+Rule 1: all sources come from one replay in the order of event time. So the due time and the batch of each row are
+known. Rule 2: a run that falls behind is stopped, and its result says so.
+"""
+
+from __future__ import annotations
+
+import atexit
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final
+
+import numpy as np
+import polars as pl
+from pyspark.sql import SparkSession
+
+from drover.control.record import PeriodRecord
+from drover.control.settings import Control
+from drover.load.arrays import Floats
+from drover.network.model import Network
+from drover.placement.plan import Plan
+from drover.spark.facts import BatchFacts
+from drover.spark.handle import Handle
+from drover.spark.replay import replay
+from drover.spark.run import run
+from drover.spark.session import session
+from drover.spark.sources import streams
+
+STREAM: Final = "stream"  # column with the name of a row's source
+TIME: Final = "ts"
+PATIENCE: Final = 3.0  # times the duration of the rows: after that, the run has fallen behind
+START: Final = 120.0  # seconds allowed for the first batch
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rehearsal:
+    """The measurements of a run."""
+
+    batches: tuple[BatchFacts, ...]  # without the first, in which workers start
+    ended: Floats  # (batches,) seconds after the first row
+    latency: Floats  # (rows,) seconds from the due time of a row to the commit of its batch
+    due: Floats  # (rows,) seconds
+    behind: bool  # whether it fell behind and was stopped
+    records: tuple[PeriodRecord, ...] = field(default=())  # of the control loop
+
+    def since(self, seconds: float) -> Rehearsal:
+        """Return the measurements from `seconds` on."""
+        kept = self.ended >= seconds
+        rows = self.due[: len(self.latency)] >= seconds
+        batches = tuple(facts for facts, keep in zip(self.batches, kept, strict=True) if keep)
+        return Rehearsal(batches, self.ended[kept], self.latency[rows], self.due, self.behind, self.records)
+
+    @property
+    def slowest(self) -> Floats:
+        """(batches,) busy seconds of the busiest node in each batch."""
+        return np.array([max(facts.busy) for facts in self.batches])
+
+    @property
+    def moves(self) -> int:
+        """Number of moves by the control loop."""
+        return sum(
+            len(record.proposal.moves)
+            for record in self.records
+            if record.kind == "moved" and record.proposal is not None
+        )
+
+
+@cache
+def _session() -> SparkSession:
+    """Return the Spark session that all rehearsals of this process share."""
+    spark = session("drover rehearsal", "local[2]")
+    atexit.register(spark.stop)
+    return spark
+
+
+def rehearse(
+    network: Network,
+    rows: pl.DataFrame,
+    plan: Plan,
+    *,
+    speed: float = 1.0,
+    control: Control | None = None,
+    during: Callable[[Handle, BatchFacts], None] | None = None,
+) -> Rehearsal:
+    """Run a network on rows that have the columns of its sources, and the name of the source in `stream`.
+
+    `speed` is event time per real time. `during` is called after each batch with its facts.
+    """
+    rows = rows.sort(TIME)
+    due = (rows[TIME].dt.epoch("us").to_numpy() - rows[TIME].dt.epoch("us")[0]) / 1e6 / speed
+    seen: list[tuple[float, BatchFacts]] = []
+    with tempfile.TemporaryDirectory(prefix="drover-rehearsal-", ignore_cleanup_errors=True) as folder:
+        frame = replay(_session(), _session().createDataFrame(rows.to_arrow()), time=TIME, speed=speed)
+        sources = {source.name: source.name for source in network.sources}
+        handle = run(network, streams(frame, STREAM, sources), {}, checkpoint=folder, plan=plan, control=control)
+
+        def listen(facts: BatchFacts) -> None:
+            seen.append((time.monotonic(), facts))
+            if during is not None:
+                during(handle, facts)
+
+        handle.on_batch(listen)
+        try:
+            behind = _wait(handle, seen, len(rows), float(due[-1]))
+            handle.control.wait()
+            records = tuple(handle.control.records)
+        finally:
+            handle.stop()
+    return _measured(seen, due, records, behind)
+
+
+def _wait(handle: Handle, seen: list[tuple[float, BatchFacts]], rows: int, seconds: float) -> bool:
+    """Wait until all rows are committed; return whether that took too long."""
+    begun = time.monotonic()
+    while not seen:  # the first batch waits for workers to start, which says nothing about the network
+        _demand_active(handle)
+        if time.monotonic() - begun > START:
+            return True
+        time.sleep(0.05)
+    begun = time.monotonic()
+    while sum(sum(facts.rows_in.values()) for _, facts in seen) < rows:
+        _demand_active(handle)
+        if time.monotonic() - begun > PATIENCE * seconds + START:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def _demand_active(handle: Handle) -> None:
+    if not handle.isActive:
+        handle.awaitTermination(0)
+
+
+def _measured(
+    seen: list[tuple[float, BatchFacts]], due: Floats, records: tuple[PeriodRecord, ...], behind: bool
+) -> Rehearsal:
+    """Return the facts without the first batch, which has one row and waits for workers to start."""
+    origin = seen[0][0]
+    ended = np.array([at - origin for at, _ in seen])
+    counts = np.array([sum(facts.rows_in.values()) for _, facts in seen])
+    latency = np.repeat(ended, counts) - due[: counts.sum()]
+    rest = tuple(facts for _, facts in seen[1:])
+    return Rehearsal(rest, ended[1:], np.maximum(latency, 0.0), due, behind, records)

@@ -1,0 +1,1 @@
+"""Placement problems of the texts, and the oracle that finds the best plan of a small one."""

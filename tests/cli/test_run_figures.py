@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from drover.cli.run_figures import RunFigures, line_of, seconds_of
+from tests.cli.batches import entry
+
+
+@pytest.fixture
+def figures() -> RunFigures:
+    figures = RunFigures(("east", "west"), ("suspects",), began=98.0)
+    figures.add([entry(0, 10, [0.1, 0.0])], now=100.0)
+    figures.add([entry(1, 30, [0.3, 0.2], node=1)], now=101.4)
+    return figures
+
+
+def test_rates_are_over_the_time_of_the_recent_batches(figures: RunFigures) -> None:
+    assert figures.span == pytest.approx(2.0)
+    assert figures.rate("east") == pytest.approx(20.0)
+    assert figures.rate("west") == 0.0
+    assert figures.loads() == pytest.approx([0.2, 0.1])
+    assert (figures.batches, figures.rows_in["east"], figures.rows_out["suspects"]) == (2, 40, 4)
+    assert figures.per_batch == pytest.approx(0.6)
+    assert figures.event_time == datetime(2024, 5, 1, 12, tzinfo=UTC)
+
+
+def test_old_batches_do_not_count_but_the_last_one_stays(figures: RunFigures) -> None:
+    figures.add([entry(2, 5, [0.0])], now=120.0)
+    figures.add([], now=140.0)
+    assert figures.rate("east") == pytest.approx(5 / (140.0 - 101.4))
+    assert figures.loads() == [0.0]
+
+
+def test_the_hottest_operator_is_first_and_where_it_is_now(figures: RunFigures) -> None:
+    hot = figures.hottest()[0]
+    assert (hot.operator, hot.node, hot.state_bytes) == ("counts", 1, 1500)
+    assert hot.busy == pytest.approx(0.2)
+    assert figures.operators_by_node() == {1: ["small", "counts"]}
+
+
+def test_a_batch_is_one_line() -> None:
+    assert line_of(entry(3, 1200, [0.1, 0.02])) == (
+        "batch 3: 1,200 from east; gave 2 suspects; 0.60 s, nodes busy 100 20 ms"
+    )
+
+
+def test_a_batch_without_rows() -> None:
+    idle = entry(3, 0, [0.0]) | {"rowsIn": {}, "rows": {}}
+    assert line_of(idle) == "batch 3: no rows; gave nothing; 0.60 s, nodes busy 0 ms"
+    assert seconds_of(idle) == pytest.approx(0.6)
+
+
+def test_nothing_is_known_before_the_first_batch() -> None:
+    figures = RunFigures(("east",), ("suspects",), began=98.0)
+    assert (figures.per_batch, figures.span, figures.rate("east")) == (0.0, 1.0, 0.0)
+    assert (figures.loads(), figures.operators_by_node(), figures.hottest()) == ([], {}, [])
+    assert figures.event_time is None
+
+
+def test_the_first_batch_does_not_count_in_the_mean() -> None:
+    slow = entry(0, 1, [0.0])
+    slow["seconds"] = {"compute": 9.0, "sinks": 0.0, "commit": 0.0}
+    figures = RunFigures(("east",), (), began=0.0)
+    figures.add([slow], now=9.0)
+    assert figures.per_batch == 9.0
+    figures.add([entry(1, 1, [0.0]), entry(2, 1, [0.0])], now=10.0)
+    assert figures.per_batch == pytest.approx(0.6)

@@ -1,0 +1,57 @@
+"""Admission: each query is checked on its own against names, limits and the network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from drover.control.tenants import limits_of
+from drover.network.queries import Shapes
+from drover.network.queries.notation import LONGEST_LINE
+from drover.spark.queries.admission import AdmissionResult, admit, all_or_none, entries_for
+from tests.spark.meters import meters, query
+
+SHAPES = Shapes(meters())
+
+
+def check(*given: object, names: tuple[str, ...] = (), counts: dict[str, int] | None = None) -> AdmissionResult:
+    entries = entries_for(given)  # type: ignore[arg-type] # some are malformed on purpose
+    return admit(entries, SHAPES, names, counts or {}, limits_of({"acme": {"queries": 2}}))
+
+
+def long(name: str) -> dict[str, Any]:
+    select = {f"c{number}": f"concat(site, '{'x' * 280}')" for number in range(LONGEST_LINE // 280)}
+    return {"name": name, "operators": {"m": {"kind": "map", "input": "readings", "select": select}}}
+
+
+@pytest.mark.parametrize(
+    ("given", "rule"),
+    [
+        pytest.param(7, "a query is a mapping", id="not a mapping"),
+        pytest.param(query("taken", 0), "a query of the run has that name", id="name in use"),
+        pytest.param(query("good", 1), "an earlier query of the request has that name", id="name twice"),
+        pytest.param(query("third", 0, "acme"), "it has 2 queries and may have 2", id="over the limit"),
+        pytest.param(long("long"), f"at most {LONGEST_LINE} characters", id="too long"),
+    ],
+)
+def test_a_query_is_refused_with_its_fault(given: object, rule: str) -> None:
+    result = check(query("good", 0, "b"), given, query("last", 2, "b"), names=("taken",), counts={"acme": 2})
+    assert [one.query.name for one in result.accepted] == ["good", "last"]
+    (refused,) = result.refused
+    assert refused.index == 1
+    assert rule in refused.json()["faults"][0]["text"]
+
+
+def test_accepted_queries_of_a_request_count_towards_the_limit() -> None:
+    result = check(*(query(f"q{number}", number) for number in range(3)))
+    assert [one.index for one in result.accepted] == [0, 1]
+    assert [one.index for one in result.refused] == [2]
+
+
+def test_atomic_refuses_all_in_the_order_given() -> None:
+    result = all_or_none(check(query("good", 0), 7, query("last", 2)))
+    assert result.accepted == []
+    assert [(one.index, one.name) for one in result.refused] == [(0, "good"), (1, None), (2, "last")]
+    good = check(query("good", 0))
+    assert all_or_none(good) is good

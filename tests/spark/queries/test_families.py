@@ -1,0 +1,50 @@
+"""Member tables follow the query log, and topics have the rates that their queries were measured at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from drover.flow.families.members import MEMBER, QUERY
+from drover.network.queries import Shapes
+from drover.spark.queries.families import ALL, LEAST_RATE, families_named, tables_of, topic_rates, topics_of
+from drover.spark.queries.metrics import QueryMetrics
+from tests.spark.meters import meters, parsed, query
+from tests.spark.queries.catalogs import begin, counts, opened, queries
+
+
+def test_queries_of_one_shape_are_one_family() -> None:
+    shapes = Shapes(meters())
+    given = [parsed(query(f"q{number}", number)) for number in (0, 4, 2)]
+    tables = tables_of((number, one, shapes.shape_of(one)) for number, one in enumerate(given))
+    assert sorted(family.table[QUERY].to_pylist() for family in tables.values()) == [["q0", "q4"], ["q2"]]
+
+
+def test_an_unchanged_family_keeps_its_table(tmp_path: Path) -> None:
+    catalog = opened(tmp_path)
+    catalog.submit(queries(0, 2, 4))
+    first = begin(catalog, 0).families.by_id
+    catalog.drop(["q4"])
+    then = begin(catalog, 1).families.by_id
+    kept = {name: family.table is first[name].table for name, family in then.items()}
+    members = {name: family.table[MEMBER].to_pylist() for name, family in then.items()}
+    assert {tuple(members[name]): same for name, same in kept.items()} == {(0,): False, (1,): True}
+    assert families_named(catalog.query_log.members, catalog.query_log.members["number"]) == then.keys()
+
+
+def test_a_topic_is_a_key_value_or_the_whole_stream() -> None:
+    shapes = Shapes(meters())
+    by_site = topics_of(shapes.shape_of(parsed(query("a", 2))))
+    assert by_site == [("readings", "`site`", "s2")]
+    everything = {"name": "b", "operators": {"f": {"kind": "filter", "input": "readings", "where": "value > 3"}}}
+    assert topics_of(shapes.shape_of(parsed(everything))) == [("readings", ALL, None)]
+
+
+def test_topics_have_the_rates_of_their_queries(tmp_path: Path) -> None:
+    catalog = opened(tmp_path)
+    catalog.submit(queries(2, 6, 22, 26))  # s2, s6, s2, s6
+    (family,) = begin(catalog, 0).families.by_id
+    metrics = QueryMetrics()
+    metrics.record(2.0, 0.3, [counts(family, rows_in=[8, 0, 8, 0])])
+    found = topic_rates(catalog.families, metrics.figures())
+    assert found == {("readings", "`site`", "s2"): 4.0, ("readings", "`site`", "s6"): LEAST_RATE}
+    assert catalog.update_rates(found) >= 1

@@ -1,0 +1,69 @@
+"""Recovery of a catalog: what the checkpoint has is there again, and queries that no longer fit are parked."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import drover
+from drover.flow.state.commits import Checkpoint
+from drover.flow.state.versions import Version
+from drover.network.queries import Shapes
+from drover.spark.queries.recovery import NOTES, recover_catalog
+from tests.spark.meters import meters
+from tests.spark.queries.catalogs import begin, nodes_of, opened, queries
+
+
+def committed(batch: int, **failed: str) -> Checkpoint:
+    return Checkpoint(Version(batch), {NOTES: {"turn": batch, "failed": failed}})
+
+
+def test_committed_and_pending_queries_are_recovered(tmp_path: Path) -> None:
+    catalog = opened(tmp_path)
+    catalog.submit(queries(0, 1))
+    placed = nodes_of(begin(catalog, 0).families)
+    catalog.submit(queries(2))
+    catalog.drop(["q0"])
+    found = recover_catalog(str(tmp_path), committed(0), Shapes(meters()))
+    assert found.query_log.members["name"].to_list() == ["q0", "q1"]
+    assert nodes_of(found.families) == placed
+    assert [one.change.serial for one in found.pending] == [2, 3]
+    assert sorted(found.names.by_name) == ["q1", "q2"]
+    assert (found.last_serial, found.next_number, found.begun) == (3, 3, None)
+
+
+def test_a_begun_batch_has_its_manifest_and_its_nodes(tmp_path: Path) -> None:
+    catalog = opened(tmp_path)
+    catalog.submit(queries(0, 1))
+    placed = nodes_of(begin(catalog, 0).families)
+    found = recover_catalog(str(tmp_path), Checkpoint(), Shapes(meters()))
+    assert found.begun is not None
+    assert found.query_log.members.is_empty()
+    assert {f"q{number}": node for number, node in found.nodes.items()} == placed
+
+
+def test_queries_that_no_longer_fit_the_network_are_to_be_parked(tmp_path: Path) -> None:
+    catalog = opened(tmp_path)
+    catalog.submit(queries(0, 1))  # q1 reads `hot`
+    begin(catalog, 0)
+    net = drover.Builder("meters")
+    columns = {"ts": "timestamp", "site": "string", "value": "double", "n": "bigint"}
+    net.source("readings", columns, time="ts", lateness="1 s").filter("cold", "value < 5").output()
+    found = recover_catalog(str(tmp_path), committed(0, **{"0": "it divides"}), Shapes(net.build()))
+    assert found.failed[0] == "it divides"
+    assert found.failed[1].startswith("it does not fit the network any more: operators.mine.input is 'hot'")
+
+
+def test_a_checkpoint_of_an_older_release_is_continued(tmp_path: Path) -> None:
+    """Written when the files were first called wishes and turns; batch 1 was its last committed batch."""
+    shutil.copytree(Path(__file__).with_name("older_checkpoint"), tmp_path, dirs_exist_ok=True)
+    stored = {file.name for file in (tmp_path / "families").iterdir()}
+    found = recover_catalog(str(tmp_path), committed(1), Shapes(meters()))
+    assert found.failed == {}
+    assert set(found.families.by_id) == set(found.query_log.live["family"])
+    assert [one.change.added["name"].to_list() for one in found.pending] == [["later"]]
+    catalog = opened(tmp_path, 1, {"turn": 1, "failed": {}})
+    replayed = begin(catalog, 2, again=True)
+    assert sorted(nodes_of(replayed.families)) == sorted({f"q{n}" for n in range(12)} - {"q1"} | {"late"})
+    assert {file.name for file in (tmp_path / "families").iterdir()} == stored  # the same tables, under the same ids
+    assert "later" in nodes_of(begin(catalog, 3).families)
