@@ -11,6 +11,9 @@ from drover.flow.tables import Address
 
 NewAddress = Callable[[], Address]
 
+# One count for all databases: pytest may build the fixture of a database again while its server still runs.
+NUMBERS = count()
+
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
 def new_address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> NewAddress:
@@ -19,5 +22,4 @@ def new_address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
         uri = f"sqlite://{tmp_path_factory.mktemp('tables')}/some tables.db"
     else:
         uri = request.getfixturevalue("postgresql")
-    numbers = count()
-    return lambda: Address(uri, f'Table "{next(numbers)}"; it\'s')
+    return lambda: Address(uri, f'Table "{next(NUMBERS)}"; it\'s')
