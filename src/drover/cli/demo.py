@@ -42,7 +42,7 @@ def demo(as_json: bool, seconds: float, report: str) -> int:
     """Find clients that send many small requests in a real web log, live.
 
     The demo replays one day of a NASA web server's log (1 August 1995) in 40 s through six operators on four nodes. In
-    the middle half of the day every request arrives forty times: a burst. The control loop measures the load, proposes
+    the middle of the day every request arrives forty times: a burst. The control loop measures the load, proposes
     a plan, says why, and moves operators with their state. Then the demo removes a node. At the end it compares the
     results with those of plain Spark and writes a report on the run as an HTML file. It takes about a minute.
     """

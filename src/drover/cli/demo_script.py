@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 NODES: Final = 4
 # Both aggregates on one node: a natural choice as long as their cost is unknown.
 START: Final = {"requests": 0, "counts": 0, "sizes": 0, "busy": 1, "small": 2, "suspects": 3}
-BURST: Final = (0.25, 0.75)  # of the day
+BURST: Final = (0.2, 0.8)  # of the day: long enough for a move on a slow machine, where periods are few
 COPIES: Final = 40  # of every request in the burst
 PERIODS: Final = 24  # of the control loop in the whole run
 # With these settings, the first plan is due some time into the burst.
 CONTROL: Final = {"mode": "auto", "warm_up": 8, "window": 5}
-LOOK_AT: Final = 0.74  # share of the day; the burst is still on
-SCALE_AT: Final = 0.85
+LOOK_AT: Final = 0.78  # share of the day; the burst is still on
+SCALE_AT: Final = 0.88
 
 
 @dataclass(slots=True)
