@@ -5,7 +5,16 @@ from typing import Any, cast
 
 import pytest
 
-from drover.cli.demo_script import COPIES, DemoRun, percents, play_script, report_decision, scale
+from drover.cli.demo_script import (
+    COPIES,
+    LOOK_AT,
+    SCALE_AT,
+    DemoRun,
+    percents,
+    play_script,
+    report_decision,
+    scale,
+)
 from drover.cli.live import LineView
 from drover.cli.run_figures import RunFigures
 from drover.control.record import PeriodOutcome, PeriodRecord, Proposal
@@ -38,7 +47,7 @@ def fake() -> Fake:
 def demo() -> DemoRun:
     """A day of 100 s in event time, of which nothing has passed yet."""
     begin, end = (datetime.fromtimestamp(seconds, UTC) for seconds in (1000, 1100))
-    made = DemoRun(None, {}, 20, begin, end, 40.0)
+    made = DemoRun({}, 20, begin, end, 40.0)
     made.figures = RunFigures(("east",), ("suspects",), began=0.0)
     return made
 
@@ -94,7 +103,7 @@ def test_other_decisions_are_not_shown(demo: DemoRun, record: PeriodRecord) -> N
 
 
 def test_the_script_ends_after_the_rescale_when_all_rows_are_there(demo: DemoRun, fake: Fake) -> None:
-    pass_to(demo, 0.86, rows=19)
+    pass_to(demo, SCALE_AT + 0.01, rows=19)
     assert not play(demo, fake), "a row is missing"
     assert fake.plan.nodes == 1
     pass_to(demo, 0.9)
@@ -103,7 +112,7 @@ def test_the_script_ends_after_the_rescale_when_all_rows_are_there(demo: DemoRun
 
 
 def test_loads_after_the_move_are_shown_late_in_the_burst(demo: DemoRun, fake: Fake) -> None:
-    pass_to(demo, 0.75)
+    pass_to(demo, LOOK_AT + 0.01)
     play(demo, fake)
     assert not any("after the move" in message for message in demo.messages), "nothing has moved"
     demo.moved = True

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any, Final
 import click
 from rich.console import Console
 
+from drover.cli.demo_input import traffic
 from drover.cli.demo_script import CONTROL, NODES, PERIODS, START, DemoRun, play_script, prepare
 from drover.cli.interrupts import catch_interrupts
 from drover.cli.live import Display, LineView, TerminalView
@@ -20,10 +19,9 @@ from drover.cli.run_figures import RunFigures
 from drover.cli.show import print_tree
 from drover.cli.timed_step import timed_step
 from drover.cli.watch import poll, watch
-from drover.errors import DroverError, visible
+from drover.errors import visible
 from drover.network.files.disk import write_text
 
-CLONE: Final = Path(__file__).resolve().parents[3]
 REPORT: Final = "build/demo.html"
 SHOWN: Final = 6  # results
 
@@ -46,9 +44,8 @@ def demo(as_json: bool, seconds: float, report: str) -> int:
     a plan, says why, and moves operators with their state. Then the demo removes a node. At the end it compares the
     results with those of plain Spark and writes a report on the run as an HTML file. It takes about a minute.
     """
-    example = _example("traffic")
     if not as_json:
-        print_tree(example.build(), schemas=False)
+        print_tree(traffic(), schemas=False)
         click.echo()
     timings: dict[str, float] = {}
     with timed_step("starting Spark", timings, "start"):
@@ -57,7 +54,7 @@ def demo(as_json: bool, seconds: float, report: str) -> int:
         spark = session("drover demo")
     try:
         with timed_step("reading the log", timings, "read"):
-            demo_run = prepare(example, spark, seconds)
+            demo_run = prepare(spark, seconds)
         with tempfile.TemporaryDirectory(prefix="drover-demo-", ignore_cleanup_errors=True) as folder:
             perform(demo_run, spark, folder, as_json)
             with timed_step("writing the report", timings, "report"):
@@ -71,16 +68,6 @@ def demo(as_json: bool, seconds: float, report: str) -> int:
     return 0 if equal else 1
 
 
-def _example(name: str) -> Any:  # Any: a module found at run time
-    """Return the module of an example; examples are in a clone of the repository, not in the package."""
-    if not (CLONE / "examples" / f"{name}.py").is_file():
-        raise DroverError(
-            f"there is no folder examples in {CLONE}, but the demo needs its data. Run make demo in a clone."
-        )
-    sys.path.insert(0, str(CLONE))
-    return importlib.import_module(f"examples.{name}")
-
-
 def perform(demo_run: DemoRun, spark: Any, folder: str, as_json: bool) -> None:  # Any: as in DemoRun
     """Run the network on the replayed log, follow the script, and keep the results."""
     from drover.placement.plan import Plan  # noqa: PLC0415 - as above
@@ -89,7 +76,7 @@ def perform(demo_run: DemoRun, spark: Any, folder: str, as_json: bool) -> None: 
     from drover.spark.run import run  # noqa: PLC0415 - as above
     from drover.spark.sinks import Memory, Tail  # noqa: PLC0415 - as above
 
-    network = demo_run.example.build()
+    network = traffic()
     speed = (demo_run.end - demo_run.begin).total_seconds() / demo_run.seconds
     streams = {
         name: replay(spark, frame, time="ts", speed=speed, start=demo_run.begin)
@@ -148,7 +135,7 @@ def agrees(demo_run: DemoRun) -> bool:
 
     from drover.spark.reference import reference  # noqa: PLC0415 - as above
 
-    wanted = pl.DataFrame(reference(demo_run.example.build(), demo_run.inputs).streams["suspects"].toArrow())
+    wanted = pl.DataFrame(reference(traffic(), demo_run.inputs).streams["suspects"].toArrow())
     columns = wanted.columns
     if not demo_run.results.height:
         return not wanted.height

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from drover.cli.demo_input import requests
 from drover.cli.live import Display
 from drover.cli.run_figures import RunFigures
 
@@ -33,7 +34,6 @@ SCALE_AT: Final = 0.88
 class DemoRun:
     """One run of the demo: its input, its progress and its results."""
 
-    example: Any  # Any: a module found at run time
     inputs: dict[str, Any]  # Any: Spark's DataFrames, which this layer does not know
     total: int  # rows
     begin: datetime
@@ -57,9 +57,9 @@ class DemoRun:
         return 0.0 if reached is None else (reached - self.begin) / (self.end - self.begin)
 
 
-def prepare(example: Any, spark: Any, seconds: float) -> DemoRun:  # Any: as in DemoRun
-    """Return a demo run of an example on its data, with every row of the burst repeated COPIES times."""
-    frames = example.inputs(spark)
+def prepare(spark: Any, seconds: float) -> DemoRun:  # Any: as in DemoRun
+    """Return a demo run of the log, with every row of the burst repeated COPIES times."""
+    frames = requests(spark)
     spans = [frame.selectExpr("unix_micros(min(ts))", "unix_micros(max(ts))").first() for frame in frames.values()]
     first = min(span[0] for span in spans)
     last = max(span[1] for span in spans)
@@ -67,7 +67,7 @@ def prepare(example: Any, spark: Any, seconds: float) -> DemoRun:  # Any: as in 
     low, high = (int(first + share * (last - first)) for share in BURST)
     copies = f"explode(sequence(1, if(unix_micros(ts) between {low} and {high}, {COPIES}, 1))) as copy"
     inputs = {name: frame.selectExpr("*", copies).drop("copy").cache() for name, frame in frames.items()}
-    return DemoRun(example, inputs, sum(frame.count() for frame in inputs.values()), begin, end, seconds)
+    return DemoRun(inputs, sum(frame.count() for frame in inputs.values()), begin, end, seconds)
 
 
 def play_script(demo: DemoRun, handle: Handle, display: Display) -> bool:
