@@ -9,6 +9,7 @@ from drover.flow.state.layout import FileNameParts, commit_name, full_name, pars
     ("name", "said"),
     [
         pytest.param(state_name(42, 3, "run1-7.0"), FileNameParts("state", 42, temporary=False), id="state"),
+        pytest.param(state_name(0, 0, "a"), FileNameParts("state", 0, temporary=False), id="the first batch and node"),
         pytest.param(commit_name(42), FileNameParts("commit", 42, temporary=False), id="commit"),
         pytest.param(full_name(42), FileNameParts("full", 42, temporary=False), id="full commit"),
         pytest.param(".tmp-" + commit_name(42), FileNameParts("commit", 42, temporary=True), id="not finished"),
