@@ -64,7 +64,9 @@ def test_an_empty_checkpoint_is_before_the_first_batch(tmp_path: Path) -> None:
 def test_every_version_loads_as_it_was_committed(tmp_path: Path) -> None:
     with short_chains():
         made = make(tmp_path, 20)
-        assert list((tmp_path / COMMITS).glob("*.full.json"))
+        fulls = sorted((tmp_path / COMMITS).glob("*.full.json"))
+        assert made[-1].chain > 0
+        assert made[-1].full_bytes == fulls[-1].stat().st_size
         assert latest(SOUND, str(tmp_path)) == made[-1]
         assert [load(SOUND, str(tmp_path), batch) for batch in range(-1, 20)] == made
         assert recent(SOUND, str(tmp_path), 4) == tuple(one.version for one in made[-4:])
@@ -166,7 +168,9 @@ def test_a_batch_that_does_not_follow_is_refused(tmp_path: Path, batch: int) -> 
 def test_a_commit_that_follows_a_lost_one_is_refused(tmp_path: Path) -> None:
     made = make(tmp_path, 3)
     commit_file(tmp_path, 2).unlink()
-    with pytest.raises(StateError, match=r"000000000003.json: expected a log that ends with batch 2, but found.* 1"):
+    with pytest.raises(
+        StateError, match=r"000000000003.json: expected a log that ends with batch 2, but found.* 1. Go on"
+    ):
         commit(SOUND, str(tmp_path), made[-1], entry(3))
 
 

@@ -9,7 +9,6 @@ from drover.flow.state.layout import FileNameParts, commit_name, full_name, pars
     ("name", "said"),
     [
         pytest.param(state_name(42, 3, "run1-7.0"), FileNameParts("state", 42, temporary=False), id="state"),
-        pytest.param(state_name(0, 0, "a"), FileNameParts("state", 0, temporary=False), id="the first batch and node"),
         pytest.param(commit_name(42), FileNameParts("commit", 42, temporary=False), id="commit"),
         pytest.param(full_name(42), FileNameParts("full", 42, temporary=False), id="full commit"),
         pytest.param(".tmp-" + commit_name(42), FileNameParts("commit", 42, temporary=True), id="not finished"),
@@ -23,6 +22,10 @@ from drover.flow.state.layout import FileNameParts, commit_name, full_name, pars
 )
 def test_what_a_name_says(name: str, said: FileNameParts | None) -> None:
     assert parse(name) == said
+
+
+def test_the_first_batch_and_the_first_node_are_0() -> None:
+    assert state_name(0, 0, "a") == "000000000000-0-a.arrow"
 
 
 def test_names_sort_by_batch() -> None:

@@ -51,6 +51,10 @@ KEPT = [version(8, A7, A8), version(9, A8, A9)]
         pytest.param(["000000000009.full.json", "000000000008.json"], [], [], id="a later full one is no help"),
         pytest.param([".tmp-000000000009.json"], [], [".tmp-000000000009.json"], id="an unfinished commit goes"),
         pytest.param([".tmp-000000000010.json"], [], [], id="unless it may be being written"),
+        pytest.param(
+            ["README", "000000000001-0-a.arrow", "000000000008.full.json"], [], [], id="strangers stay there, too"
+        ),
+        pytest.param([], [state_name(9, 0, "b")], [state_name(9, 0, "b")], id="so does an orphan of the last batch"),
     ],
 )
 def test_victims(commits: list[str], state: list[str], gone: list[str]) -> None:
