@@ -28,9 +28,10 @@ SCRATCH: Final = ROOT / "build" / "mutants"
 ACCEPTED: Final = ROOT / "tests" / "mutants.toml"
 MUTATED: Final = ("control", "flow/state", "flow/watermarks", "diffusion", "hierarchy")
 COPIED: Final = ("src", "tests", "docs", "examples", "scripts", "pyproject.toml", "README.md", "Makefile")
+UNUSED: Final = ("cacheprovider", "xdist", "unraisableexception")  # plugins of pytest
 NUMBER: Final = re.compile(r"__mutmut_\d+$")
 
-# mutmut without its mutants of texts: they are about a fifth of all, and the time is better spent on the others.
+# mutmut without its mutants of texts.
 RUN: Final = """
 from mutmut.mutation import mutators
 operators = mutators.mutation_operators
@@ -109,8 +110,9 @@ def prepare(modules: Sequence[Path], tests: Sequence[str]) -> None:
         "only_mutate": [f"src/drover/{module.as_posix()}" for module in modules],
         "also_copy": [name for name in COPIED if name not in {"src", "tests", "pyproject.toml"}],
         "pytest_add_cli_args_test_selection": list(tests),
-        # Slow tests would run once per mutant; a cache or a second process would disturb the forks.
-        "pytest_add_cli_args": ["-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist"],
+        # Slow tests would run once per mutant; a cache or a second process would disturb the forks. Looking for
+        # unraisable exceptions collects garbage three times, which takes half of the time of a mutant.
+        "pytest_add_cli_args": ["-m", "not slow", *(f"-pno:{name}" for name in UNUSED)],
         # Polars has threads, and a fork of a process with threads may hang; the fork server has run no test yet.
         "process_isolation": "forkserver",
         "use_git_change_detection": False,
