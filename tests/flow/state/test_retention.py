@@ -10,7 +10,7 @@ from drover.errors import StateError
 from drover.flow.state.commits import LONGEST_CHAIN, Checkpoint, commit, latest, load
 from drover.flow.state.documents import Commit
 from drover.flow.state.layout import COMMITS, STATE, state_name
-from drover.flow.state.retention import expired_files, files_of, sweep
+from drover.flow.state.retention import ExpiredFiles, expired_files, files_of, sweep
 from drover.flow.state.segments import Delta, Segment, read_parts, write_deltas
 from drover.flow.state.versions import FEW_SEGMENTS, PartState, Version, advance, should_compact
 from tests.flow.state.faults import broken
@@ -138,15 +138,21 @@ def test_a_damaged_full_commit_stops_the_sweep(tmp_path: Path) -> None:
 
 def test_versions_of_another_checkpoint_are_refused(tmp_path: Path) -> None:
     made = run(tmp_path, Checkpoint(), units=4)
-    with pytest.raises(StateError, match=r"000000000001.json: expected a commit of the last version"):
+    with pytest.raises(
+        StateError, match=r"000000000001.json: expected a commit of the last version.*, but found none. Sweep"
+    ):
         sweep(SOUND, str(tmp_path), [made.version, advance(made.version, 1, [])])
 
 
 def test_an_empty_checkpoint_has_nothing_to_sweep(tmp_path: Path) -> None:
     write_deltas(SOUND, str(tmp_path / STATE), A7, [Delta("u", "p", to_table([]))])
-    assert sweep(LocalFileSystem(), str(tmp_path)).state == ()
+    assert sweep(LocalFileSystem(), str(tmp_path)) == ExpiredFiles((), (), None)
 
 
 def test_two_versions_are_the_least(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="keep is 1"):
         sweep(SOUND, str(tmp_path), keep=1)
+    made = Checkpoint()
+    for _ in range(4):
+        made = run(tmp_path, made, units=1)
+    assert sweep(SOUND, str(tmp_path), keep=2).state

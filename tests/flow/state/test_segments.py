@@ -141,7 +141,8 @@ def test_bytes_that_are_no_rows_are_refused(tmp_path: Path) -> None:
     """The checksum fits, so these are the bytes that were written."""
     (tmp_path / NAME).write_bytes(b"12" + b"no rows")
     wrong = Segment("u", "p", NAME, 2, 7, zlib.crc32(b"no rows"), 3, None, replace=False)
-    says = rf"{NAME}, bytes 2 to 9 \(state of unit 'u', part 'p'\): expected an Arrow stream, .* Restore it"
+    place = rf"{NAME}, bytes 2 to 9 \(state of unit 'u', part 'p'\)"
+    says = f"{place}: expected an Arrow stream, but found Expected to .*. Restore it"
     with pytest.raises(StateError, match=says):
         read_segments(LOCAL, str(tmp_path), [wrong])
 
