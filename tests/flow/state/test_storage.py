@@ -14,6 +14,7 @@ from drover.flow.state.storage import (
     delete,
     exists,
     is_object_store,
+    join,
     local_path,
     open_root,
     read_ranges,
@@ -109,7 +110,9 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
         StateError, match=r"/file/x: expected to write it, but found .*director.* Free space or correct"
     ):
         write_whole(LOCAL, str(tmp_path / "file" / "x"), [b"x"])
-    with pytest.raises(StateError, match=rf"^{tmp_path}: expected to delete it, but found .* Correct the rights"):
+    with pytest.raises(
+        StateError, match=rf"^{tmp_path}: expected to delete it, but found .*Cannot delete .* Correct the rights"
+    ):
         delete(LOCAL, str(tmp_path))
     with pytest.raises(StateError, match=r"/file: expected to read it, but found .*director.* Correct its rights"):
         sizes(LOCAL, str(tmp_path / "file"))
@@ -222,3 +225,24 @@ def test_a_uri_that_names_no_folder_is_refused(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_root_of_a_disk_stays_the_root() -> None:
     assert open_root("file:///")[1] == "/"
+
+
+def test_a_name_in_a_folder() -> None:
+    assert join("/data/", "x") == join("/data", "x") == "/data/x"
+
+
+def test_a_file_system_that_cannot_be_asked_is_an_error() -> None:
+    class Unreachable:
+        def get_file_info(self, path: str) -> None:
+            raise OSError(113, f"No route to host for {path}")
+
+    with pytest.raises(StateError, match=r"^a/b: expected to read it, but found .*No route to host for a/b"):
+        exists(Unreachable(), "a/b")
+
+
+def test_an_object_gets_its_name_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To rename an object is to copy it."""
+    fs, disk = broken(None, kind="s3")
+    monkeypatch.delattr(type(disk), "move")
+    write_whole(fs, str(tmp_path / "x"), [b"x"])
+    assert [file.name for file in tmp_path.iterdir()] == ["x"]
