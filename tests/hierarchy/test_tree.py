@@ -43,6 +43,7 @@ def test_the_tree_of_the_text_has_fifteen_nodes_on_four_levels() -> None:
         pytest.param((), "has 0 roots, but must have one", id="no node"),
         pytest.param((ROOT, ROOT), "has 2 roots, but must have one", id="two roots"),
         pytest.param((2, ROOT, 0), "node 0 does not lead to the root 1: it is on a cycle", id="a cycle"),
+        pytest.param((ROOT, 1), "node 1 does not lead to the root 0", id="a node below itself"),
         pytest.param((ROOT, 2), "parent of node 1 is 2, but nodes are 0 to 1", id="no such node"),
         pytest.param((ROOT, -2), "parent of node 1 is -2, but nodes are 0 to 1", id="a negative number"),
     ],

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -246,3 +247,11 @@ def test_an_object_gets_its_name_at_once(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.delattr(type(disk), "move")
     write_whole(fs, str(tmp_path / "x"), [b"x"])
     assert [file.name for file in tmp_path.iterdir()] == ["x"]
+
+
+def test_a_mapped_file_takes_no_memory(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"x" * 10**6)
+    before = pa.total_allocated_bytes()
+    (found,) = read_ranges(LOCAL, str(tmp_path / "x"), [(5, 900_000)], mapped=True)
+    assert found.size == 900_000
+    assert pa.total_allocated_bytes() - before < 10**5
