@@ -116,6 +116,8 @@ def prepare(modules: Sequence[Path], tests: Sequence[str]) -> None:
         # Polars has threads, and a fork of a process with threads may hang; the fork server has run no test yet.
         "process_isolation": "forkserver",
         "use_git_change_detection": False,
+        # A mutant that loops for ever would otherwise take fifteen times as long as its tests.
+        "timeout_multiplier": 5.0,
     }
     lines = [f"{name} = {_toml(value)}" for name, value in settings.items()]
     with (SCRATCH / "pyproject.toml").open("a", encoding="utf-8") as file:
