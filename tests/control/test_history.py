@@ -8,10 +8,13 @@ import pytest
 
 from drover.control import history
 from drover.control.history import SavedState
-from drover.control.record import PeriodOutcome, PeriodRecord
-from drover.control.settings import MEMORY
+from drover.control.record import PeriodOutcome, PeriodRecord, Proposal
+from drover.control.settings import MEMORY, Control, settings_to_json
+from drover.control.state import ControlState
 from drover.errors import StateError
+from drover.flow.state.documents import FORMAT, seal
 from drover.flow.state.storage import open_root
+from drover.placement.plan import Move
 from tests.control.runs import shifted, start
 
 
@@ -59,3 +62,66 @@ def test_records_come_back_in_order_however_many_a_period_has(tmp_path: Path) ->
             history.write_records(fs, root, written)
     assert history.read_records(fs, root) == written
     assert history.read_records(fs, root, 70) == written[-70:]
+
+
+def test_what_a_person_has_approved_is_there_again(tmp_path: Path) -> None:
+    fs, root = open_root(str(tmp_path))
+    approved = Proposal("p1", 3, 1, 2, (Move("a", 0, 1, 10.0),), "even", 0.1, 0.0, (0.5,), (0.4,))
+    settings = settings_to_json(Control(window=5))
+    saved = SavedState(ControlState(), frozenset({2, 0}), "chains", "propose", settings, approved)
+    history.save_state(fs, root, saved)
+    assert history.load_state(fs, root) == saved
+
+
+def test_files_of_other_content_are_named(tmp_path: Path) -> None:
+    fs, root = open_root(str(tmp_path))
+    folder = tmp_path / "control"
+    (folder / "history").mkdir(parents=True)
+    (folder / "state.json").write_bytes(seal({"format": FORMAT, "batch": 0})[0])
+    (folder / "history" / f"{7:012}.json").write_bytes(seal({"format": FORMAT, "batch": 7, "records": [{}]})[0])
+    says = r"/control/state.json: expected the state of a control loop, but found KeyError\('state'\). Restore it"
+    with pytest.raises(StateError, match=says):
+        history.load_state(fs, root)
+    says = (
+        r"/history/000000000007.json: expected records of a control loop, but found KeyError\('proposal'\). Restore it"
+    )
+    with pytest.raises(StateError, match=says):
+        history.read_records(fs, root)
+
+
+def steady(periods: range) -> list[PeriodRecord]:
+    return [PeriodRecord(period, PeriodOutcome.STEADY, "because", (0.5,), 1) for period in periods]
+
+
+def test_a_chunk_of_records_is_one_file_and_old_files_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "CHUNK", 4)
+    monkeypatch.setattr(history, "KEPT", 3)
+    fs, root = open_root(str(tmp_path))
+    history.write_records(fs, root, [])
+    assert list(tmp_path.iterdir()) == []
+    for period in range(1, 22):
+        history.write_records(fs, root, steady(range(max(1, period - 6), period + 1)))
+    names = sorted(path.name for path in (tmp_path / "control" / "history").iterdir())
+    assert names == [f"{chunk:012}.json" for chunk in (3, 4, 5)]
+    assert history.read_records(fs, root) == steady(range(12, 22))
+
+
+def test_no_more_files_are_read_than_records_are_asked_for(tmp_path: Path) -> None:
+    fs, root = open_root(str(tmp_path))
+    for last in (59, 119):
+        history.write_records(fs, root, steady(range(1, last + 1)))
+    (tmp_path / "control" / "history" / f"{0:012}.json").write_bytes(b"")
+    (tmp_path / "control" / "history" / "notes.json").write_bytes(b"a stranger")
+    assert history.read_records(fs, root, 60) == steady(range(60, 120))
+    with pytest.raises(StateError, match=r"000000000000\.json"):
+        history.read_records(fs, root, 61)
+
+
+def test_a_period_that_is_missing_is_skipped(tmp_path: Path) -> None:
+    fs, root = open_root(str(tmp_path))
+    run = start(nodes=2, count=2)
+    for _ in range(4):
+        run.go(1)
+        history.save_state(fs, root, SavedState(run.state))
+    (tmp_path / "control" / "periods" / f"{2:012}.json").unlink()
+    assert [period.number for period in history.load_state(fs, root).state.window.periods] == [1, 3, 4]

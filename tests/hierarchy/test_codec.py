@@ -129,26 +129,52 @@ def test_messages_on_the_wire_keep_their_meaning(line: str, message: Message) ->
     assert encode(message) == line
 
 
+CLEAR = '{"Clear": {"sender": %s}}'
+DEMANDED = '{"DemandRequest": {"sender": 1, "receiver": 2, "round": [1, 2, 3], "room": [%s]}}'
+
+
+def test_whole_numbers_are_sizes_up_to_what_a_double_holds() -> None:
+    found = decode_message(DEMANDED % f"{2**53}, {-(2**53)}, 0")
+    assert found == DemandRequest(1, 2, (1, 2, 3), (2.0**53, -(2.0**53), 0.0))
+    assert isinstance(found, DemandRequest)
+    assert {type(each) for each in found.room} == {float}
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        pytest.param("", "not valid JSON", id="nothing"),
-        pytest.param("[" * 10_000, "not valid JSON", id="deep"),
-        pytest.param("[1]", "not a message", id="a list"),
-        pytest.param('{"Kept": {}}', "not a message", id="a record"),
-        pytest.param('{"Clear": {"sender": 1, "receiver": 2}}', "must have sender, receiver, round", id="a field less"),
-        pytest.param('{"Clear": {"sender": 1, "receiver": 2, "round": [1, 2]}}', "must have 3", id="a short round"),
-        pytest.param('{"Clear": {"sender": true, "receiver": 2, "round": [1, 2, 3]}}', "type int", id="no number"),
-        pytest.param('{"Clear": {"sender": 1.5, "receiver": 2, "round": [1, 2, 3]}}', "type int", id="a broken number"),
-        pytest.param('{"Clear": {"sender": 1e99, "receiver": 2, "round": [1, 2, 3]}}', "type int", id="a float"),
-        pytest.param('{"Clear": {"sender": 1, "receiver": 2, "round": "123"}}', "must be a list", id="text"),
+        pytest.param("", "'' is not valid JSON, but must be a message", id="nothing"),
+        pytest.param("[" * 10_000, "not valid JSON, but must be a message", id="deep"),
         pytest.param(
-            '{"DemandRequest": {"sender": 1, "receiver": 2, "round": [1, 2, 3], "room": [NaN]}}', "type float", id="NaN"
+            "[1]", r"'\[1\]' is not a message. Use one of these tags: Clear, DemandReply, .*, Take", id="a list"
+        ),
+        pytest.param('{"Clear": {}, "Take": {}}', "is not a message", id="two at once"),
+        pytest.param('{"Kept": {}}', "is not a message", id="a record"),
+        pytest.param('{"Clear": 1}', "Clear has 1, but must have sender, receiver, round", id="no fields"),
+        pytest.param(
+            '{"Clear": {"sender": 1, "receiver": 2}}',
+            r"Clear has \['receiver', 'sender'\], but must have sender, receiver, round",
+            id="a field less",
+        ),
+        pytest.param(CLEAR % '1, "receiver": 2, "round": [1, 2]', "Clear.round has 2 items, .* have 3", id="too short"),
+        pytest.param(CLEAR % '1, "receiver": 2, "round": "123"', "Clear.round is '123', .* be a list", id="text"),
+        pytest.param(
+            CLEAR % '1, "receiver": 2, "round": [1, 2, null]', "Clear.round.2 is None, .* type int", id="null"
         ),
         pytest.param(
-            f'{{"DemandRequest": {{"sender": 1, "receiver": 2, "round": [1, 2, 3], "room": [1{"0" * 400}]}}}}',
-            "type float",
-            id="more than a float has",
+            CLEAR % 'true, "receiver": 2, "round": [1, 2, 3]', "Clear.sender is True, .* type int", id="a flag"
+        ),
+        pytest.param(CLEAR % '1.5, "receiver": 2, "round": [1, 2, 3]', "Clear.sender is 1.5, .* type int", id="broken"),
+        pytest.param(CLEAR % '1e99, "receiver": 2, "round": [1, 2, 3]', "type int", id="a float"),
+        pytest.param(CLEAR % f'{2**53 + 1}, "receiver": 2, "round": [1, 2, 3]', "type int", id="a double rounds it"),
+        pytest.param(CLEAR % f'{-(2**53) - 1}, "receiver": 2, "round": [1, 2, 3]', "type int", id="also below 0"),
+        pytest.param(DEMANDED % "NaN", "DemandRequest.room.0 is nan, .* type float", id="NaN"),
+        pytest.param(DEMANDED % '"1"', "DemandRequest.room.0 is '1', .* type float", id="a number as text"),
+        pytest.param(DEMANDED % ("1" + "0" * 400), "type float", id="more than a float has"),
+        pytest.param(
+            '{"OfferReply":{"sender":2,"receiver":1,"round":[1,3,7],"bundles":[],"urgent":1,"busy":false}}',
+            "OfferReply.urgent is 1, but must be of type bool",
+            id="a number for a flag",
         ),
     ],
 )

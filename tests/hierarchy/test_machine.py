@@ -1,149 +1,26 @@
-"""Whatever the network and the nodes do, no operator is lost and none runs twice."""
+"""The steps of one node, and the table of its transitions; `test_bad_days.py` has many nodes and accidents."""
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
-from numpy.random import Generator, default_rng
 
 from drover.hierarchy.diagram import diagram
-from drover.hierarchy.machine import TRANSITIONS, CheckLevel, PhaseTimeout
-from drover.hierarchy.node_state import Phase
-from tests.hierarchy.world import DYING, SWINGS, World, crowded
-
-EVENTS = ("deliver", "tick", "double", "lose", "restart", "measure", "die")
-CHANCES = (0.62, 0.18, 0.05, 0.04, 0.05, 0.04, 0.02)
-RUNS = 300
-SEEN: Counter[str] = Counter()
-
-
-class Neighbours(RuleBasedStateMachine):
-    """Any tree, load and placement; messages in any order, late, twice or never; nodes that die at any point."""
-
-    @initialize(seed=st.integers(0, 10**6), resources=st.sampled_from((1, 1, 2)))
-    def begin(self, seed: int, resources: int) -> None:
-        self.world: World = crowded(seed, resources)
-
-    def _node(self, data: st.DataObject) -> int:
-        return data.draw(st.integers(0, len(self.world.machines) - 1))
-
-    def _index(self, data: st.DataObject) -> int:
-        return data.draw(st.integers(0, len(self.world.wire) - 1))
-
-    @rule(data=st.data(), times=st.integers(1, 6))
-    def deliver(self, data: st.DataObject, times: int) -> None:
-        for _ in range(times):
-            if self.world.wire:
-                self.world.deliver(self._index(data))
-                self.world.check()
-
-    @rule(data=st.data(), messages=st.integers(5, 15))
-    def calm(self, data: st.DataObject, messages: int) -> None:
-        """A node checks its level, and the network works normally for a while."""
-        self.world.tick(self._node(data))
-        for _ in range(messages):
-            if self.world.wire:
-                self.world.deliver(0)
-                self.world.check()
-
-    @precondition(lambda self: self.world.wire)
-    @rule(data=st.data(), dies=st.sampled_from(DYING))
-    def deliver_to_the_dying(self, data: st.DataObject, dies: str) -> None:
-        self.world.deliver(self._index(data), dies)
-
-    @precondition(lambda self: self.world.wire)
-    @rule(data=st.data())
-    def double(self, data: st.DataObject) -> None:
-        self.world.wire.append(self.world.wire[self._index(data)])
-
-    @precondition(lambda self: self.world.wire)
-    @rule(data=st.data())
-    def lose(self, data: st.DataObject) -> None:
-        self.world.wire.pop(self._index(data))
-
-    @rule(data=st.data(), dies=st.sampled_from(("",) * 12 + DYING))
-    def wait(self, data: st.DataObject, dies: str) -> None:
-        self.world.tick(self._node(data), dies)
-
-    @rule(data=st.data(), swing=st.sampled_from(list(SWINGS)))
-    def grow_or_shrink(self, data: st.DataObject, swing: str) -> None:
-        self.world.swing(self._node(data), swing)
-
-    @precondition(lambda self: None not in self.world.machines)
-    @rule(data=st.data())
-    def crash(self, data: st.DataObject) -> None:
-        self.world.crash(self._node(data))
-
-    @precondition(lambda self: None in self.world.machines)
-    @rule()
-    def restart(self) -> None:
-        for node in range(len(self.world.machines)):
-            self.world.restart(node)
-
-    @invariant()
-    def nothing_is_lost_or_doubled(self) -> None:
-        if hasattr(self, "world"):
-            self.world.check()
-
-    def teardown(self) -> None:
-        if hasattr(self, "world"):
-            self.world.recover()
-            SEEN.update(dict.fromkeys(self.world.count, 1))
-            SEEN["runs"] += 1
-
-
-def test_no_operator_is_lost_or_runs_twice_and_every_round_ends() -> None:
-    SEEN.clear()
-    run_state_machine_as_test(Neighbours, settings=settings(max_examples=RUNS, stateful_step_count=40))
-    assert SEEN["runs"] >= RUNS
-    assert min(SEEN[name] for name in ("handed out", "taken in", "closed", "crash")) > RUNS // 20
-
-
-def walk(world: World, rng: Generator, steps: int) -> None:
-    """Cause random events, as often as on a bad day."""
-    for _ in range(steps):
-        node, index = int(rng.integers(len(world.machines))), int(rng.integers(max(len(world.wire), 1)))
-        match rng.choice(EVENTS, p=CHANCES):
-            case "deliver" if world.wire:
-                world.deliver(index)
-            case "double" if world.wire:
-                world.wire.append(world.wire[index])
-            case "lose" if world.wire:
-                world.wire.pop(index)
-            case "tick":
-                world.tick(node)
-            case "die" if world.wire:
-                world.deliver(index, str(rng.choice(DYING)))
-            case "restart":
-                world.restart(node)
-            case "measure":
-                world.swing(node, str(rng.choice(list(SWINGS))))
-        world.check()
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_long_bad_day_loses_and_doubles_nothing(seed: int) -> None:
-    seen: Counter[str] = Counter()
-    for run in range(100):
-        world = crowded(1000 * seed + run, 1 + run % 2)
-        walk(world, default_rng((seed, run)), 200)
-        world.recover()
-        seen += world.count
-    # Not a test of nothing: operators were handed over, taken in and refused, and nodes died meanwhile.
-    assert min(seen[name] for name in ("handed out", "taken in", "refused", "closed", "crash")) > 0
-    assert seen["taken in"] > 100
+from drover.hierarchy.machine import TRANSITIONS, CheckLevel, Machine, PhaseTimeout, Transition, initial_snapshot
+from drover.hierarchy.messages import (
+    Bundle,
+    DemandRequest,
+    HandedOut,
+    Handover,
+    JournalSnapshot,
+    OfferRequest,
+    Start,
+    StepEffects,
+)
+from drover.hierarchy.node_state import NodeConfig, Phase
+from drover.hierarchy.queries import Queries
+from drover.hierarchy.tree import ROOT, Tree
 
 
 def test_the_table_knows_every_event_in_every_phase() -> None:
@@ -164,3 +41,82 @@ def test_the_drawing_has_every_arrow_of_the_table() -> None:
                 assert any(
                     f"{phase.value} --> {to.value}: " in line and event.__name__ in line for line in drawn.splitlines()
                 )
+
+
+# A node between its parent 0 and its child 2, with three operators that can move; its capacity is 100.
+CONFIG = NodeConfig(1, Tree((ROOT, 0, 1)), Queries(((),) * 3, ((2,),) * 3), (100.0,))
+SIZES = ((0, (10.0,)), (1, (20.0,)), (2, (25.0,)))
+PENDING = Handover(1, 2, (1, 4, 1), 6, (Bundle((1,), ((20.0,),)),))
+
+
+def test_a_node_starts_with_a_snapshot_of_its_next_life() -> None:
+    machine = Machine(CONFIG, [JournalSnapshot(4, 5, SIZES)], 3.0, 7.0)
+    assert machine.output == StepEffects((JournalSnapshot(5, 5, SIZES),), (Start((0, 1, 2)),))
+    assert (machine.phase, machine.wake, machine.level) == (Phase.IDLE, 7.0, 0.55)
+
+
+def test_a_node_that_crashed_while_it_gave_asks_again() -> None:
+    machine = Machine(CONFIG, [JournalSnapshot(4, 5, SIZES), HandedOut(PENDING)], 3.0, 7.0)
+    snapshot = JournalSnapshot(5, 6, SIZES, (), (PENDING,))
+    assert machine.output == StepEffects((snapshot,), (Start((0, 2)),), (PENDING,))
+    assert (machine.phase, machine.wake) == (Phase.GIVING, 3.5)
+    assert machine.running == (0, 2)
+    assert machine.tick(3.4) == StepEffects()
+    assert machine.tick(3.5).messages == (PENDING,)
+    assert machine.wake == 4.0
+
+
+def test_a_new_node_has_never_lived() -> None:
+    assert initial_snapshot(dict(SIZES)) == JournalSnapshot(0, 0, SIZES)
+
+
+def test_only_own_operators_are_measured() -> None:
+    machine = Machine(CONFIG, [initial_snapshot(dict(SIZES[:2]))], 0.0, 0.0)
+    machine.measure({0: (15.0,), 2: (99.0,)})
+    assert machine.sizes == {0: (15.0,), 1: (20.0,)}
+
+
+@pytest.mark.parametrize(
+    ("now", "due"),
+    [
+        pytest.param(7.0, 12.0, id="in time"),
+        pytest.param(8.5, 12.0, id="a little late"),
+        pytest.param(11.9, 12.0, id="almost a period late"),
+        pytest.param(12.0, 17.0, id="a period late"),
+        pytest.param(29.0, 32.0, id="after a long pause"),
+    ],
+)
+def test_a_node_checks_its_level_once_and_keeps_the_rhythm(now: float, due: float) -> None:
+    machine = Machine(CONFIG, [initial_snapshot({0: (10.0,)})], 0.0, 7.0)
+    assert machine.tick(6.9) == StepEffects()
+    asked = machine.tick(now).messages
+    assert [(type(each), each.receiver) for each in asked] == [(DemandRequest, 0), (DemandRequest, 2)]
+    assert machine.state.next_check == due
+    assert (machine.phase, machine.wake) == (Phase.DEMANDING, min(now + 0.5, due))
+
+
+def test_a_message_is_handled_at_its_time() -> None:
+    machine = Machine(CONFIG, [initial_snapshot({0: (10.0,)})], 0.0, 7.0)
+    offer = OfferRequest(2, 1, (2, 1, 1), (Bundle((1,), ((20.0,),)),))
+    (reply,) = machine.receive(offer, 3.0).messages
+    assert (reply.receiver, machine.phase, machine.state.due) == (2, Phase.PROMISED, 3.0 + CONFIG.timing.promise)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        pytest.param(DemandRequest(2, 0, (2, 1, 1), (5.0,)), id="to somebody else"),
+        pytest.param(DemandRequest(1, 1, (1, 1, 1), (5.0,)), id="from itself"),
+    ],
+)
+def test_messages_that_are_not_from_a_neighbour_are_ignored(message: DemandRequest) -> None:
+    machine = Machine(CONFIG, [initial_snapshot(dict(SIZES))], 0.0, 0.0)
+    assert machine.receive(message, 0.0) == StepEffects()
+
+
+def test_a_handler_that_leads_elsewhere_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(CONFIG, [initial_snapshot(dict(SIZES))], 0.0, 0.0)
+    lost = Transition(lambda node, event, now: Phase.GIVING, (Phase.IDLE,))  # noqa: ARG005 - the signature of a handler
+    monkeypatch.setitem(cast("dict[Any, Any]", TRANSITIONS), (Phase.IDLE, CheckLevel), lost)
+    with pytest.raises(AssertionError, match=r"CheckLevel leads from Phase.IDLE to Phase.GIVING"):
+        machine.tick(0.0)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drover.hierarchy.machine import Machine
-from drover.hierarchy.negotiate import Agreement, negotiate
+from drover.hierarchy.negotiate import Agreement, TreeMove, negotiate
 from drover.hierarchy.node_state import ROUNDING, NodeConfig, Phase
 from drover.hierarchy.queries import Queries, placement_faults
 from drover.hierarchy.thresholds import Size, TreeThresholds, add, level
@@ -90,16 +90,38 @@ def line(sizes: list[float], node_of: list[int], *, memory: tuple[float, float] 
 
 
 @pytest.mark.parametrize(
-    ("agreed", "node_of", "offered"),
+    ("sizes", "start", "root", "node_of", "offered"),
     [
-        pytest.param(line([20, 20, 19], [1, 1, 1]), (1, 1, 1), [], id="what is below the mark stays"),
-        pytest.param(line([20, 20, 25], [1, 1, 1]), (1, 1, 1), [], id="nobody gives below the target"),
-        pytest.param(line([30, 30, 10], [1, 1, 1]), (1, 1, 0), [True], id="too much goes to the parent"),
-        pytest.param(line([30, 30, 10], [1, 1, 1], memory=(15, 100)), (1, 1, 1), [], id="a full parent takes nothing"),
-        pytest.param(line([30, 20, 5], [0, 0, 0]), (0, 0, 1), [False], id="who has too little asks"),
-        pytest.param(line([55, 0], [1, 1]), (1, 1), [], id="what weighs nothing stays"),
+        pytest.param([20, 20, 19], [1, 1, 1], 100, (1, 1, 1), [], id="what is below the mark stays"),
+        pytest.param([20, 20, 25], [1, 1, 1], 100, (1, 1, 1), [], id="nobody gives below the target"),
+        pytest.param([30, 30, 10], [1, 1, 1], 100, (1, 1, 0), [True], id="too much goes to the parent"),
+        pytest.param([30, 30, 10], [1, 1, 1], 15, (1, 1, 1), [], id="a full parent takes nothing"),
+        pytest.param([30, 30, 10], [0, 0, 0], 100, (0, 0, 1), [True], id="the fullest node is the first to check"),
+        pytest.param([30, 20, 5], [0, 0, 0], 100, (0, 0, 1), [False], id="who has too little asks"),
+        pytest.param([55, 0], [1, 1], 100, (1, 1), [], id="what weighs nothing stays"),
     ],
 )
-def test_what_two_nodes_agree_on(agreed: Agreement, node_of: tuple[int, ...], offered: list[bool]) -> None:
+def test_what_two_nodes_agree_on(
+    sizes: list[float], start: list[int], root: float, node_of: tuple[int, ...], offered: list[bool]
+) -> None:
+    agreed = line(sizes, start, memory=(root, 100))
     assert agreed.node_of == node_of
     assert [step.offered for step in agreed.steps] == offered
+
+
+def test_a_move_tells_its_operators_and_the_levels_before_it() -> None:
+    # Four messages move the operators: offer, reply, hand-over, reply. Then the root asks in vain, with two more.
+    moves = (TreeMove((2, 3), giver=1, receiver=0, offered=True, giver_level=0.75, receiver_level=0.0),)
+    assert line([30, 30, 10, 5], [1, 1, 1, 1]) == Agreement((1, 1, 0, 0), moves, 6)
+
+
+def test_the_level_of_who_began_the_round_is_that_of_its_check() -> None:
+    """The middle node of three gets an operator from both neighbours; with the first one, its level has risen."""
+    queries = Queries(((),) * 5, ((0,), (1,), (1,), (2,), (2,)))
+    places = places_of(Tree((-1, 0, 1)), queries, [(100.0,)] * 3)
+    agreed = negotiate(places, [0, 0, 1, 2, 2], [(50.0,), (8.0,), (20.0,), (50.0,), (9.0,)])
+    assert agreed.node_of == (0, 1, 1, 2, 1)
+    assert agreed.steps == (
+        TreeMove((1,), giver=0, receiver=1, offered=False, giver_level=0.58, receiver_level=0.2),
+        TreeMove((4,), giver=2, receiver=1, offered=False, giver_level=0.59, receiver_level=0.2),
+    )

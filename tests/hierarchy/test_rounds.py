@@ -1,3 +1,5 @@
+"""Rounds between the nodes of a small tree; `test_round_steps.py` has the steps of one node."""
+
 from __future__ import annotations
 
 import pytest

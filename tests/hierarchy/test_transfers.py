@@ -51,6 +51,12 @@ def test_the_child_that_feeds_a_chain_is_the_one_its_rows_come_through() -> None
     assert list(open_transfers(FORK, queries, 1, {1})) == [Transfer((1,), 0), Transfer((1,), 3)]
 
 
+def test_readers_on_other_nodes_stay_there() -> None:
+    queries = Queries(((), (0,), (0,), (1, 2)), ((2,), (), (), ()))  # operator 2 above, on node 0
+    found = list(open_transfers(PATH, queries, 1, {0, 1}))
+    assert found == [Transfer((0, 1), 0), Transfer((0,), 2), Transfer((1,), 0), Transfer((0, 1), 2)]
+
+
 @given(trees(), st.data())
 def test_transfers_of_distinct_operators_keep_a_placement_sound(tree: Tree, data: st.DataObject) -> None:
     queries, node_of = data.draw(placed(tree))

@@ -40,10 +40,12 @@ def test_the_tree_of_the_text_has_fifteen_nodes_on_four_levels() -> None:
 @pytest.mark.parametrize(
     ("parent", "words"),
     [
-        pytest.param((), "0 roots", id="no node"),
-        pytest.param((ROOT, ROOT), "2 roots", id="two roots"),
-        pytest.param((ROOT, 2, 1), "node 1 does not lead to the root", id="a cycle"),
-        pytest.param((ROOT, 7), "parent of node 1 is 7", id="no such node"),
+        pytest.param((), "has 0 roots, but must have one", id="no node"),
+        pytest.param((ROOT, ROOT), "has 2 roots, but must have one", id="two roots"),
+        pytest.param((2, ROOT, 0), "node 0 does not lead to the root 1: it is on a cycle", id="a cycle"),
+        pytest.param((ROOT, 1), "node 1 does not lead to the root 0", id="a node below itself"),
+        pytest.param((ROOT, 2), "parent of node 1 is 2, but nodes are 0 to 1", id="no such node"),
+        pytest.param((ROOT, -2), "parent of node 1 is -2, but nodes are 0 to 1", id="a negative number"),
     ],
 )
 def test_what_is_no_tree_is_refused(parent: tuple[int, ...], words: str) -> None:
@@ -55,3 +57,13 @@ def test_a_deep_tree_needs_no_deep_stack() -> None:
     tree = balanced(100_000, fan_out=1)
     assert tree.depth[-1] == 99_999
     assert tree.branch(0, 99_999) == 1
+
+
+@pytest.mark.parametrize(("nodes", "fan_out"), [(0, 2), (3, 0)])
+def test_a_balanced_tree_has_a_node_and_a_fan_out(nodes: int, fan_out: int) -> None:
+    with pytest.raises(ProblemError, match=f"nodes and fan_out are {nodes} and {fan_out}, but must be at least 1"):
+        balanced(nodes, fan_out)
+
+
+def test_a_single_node_is_a_balanced_tree() -> None:
+    assert balanced(1) == Tree((ROOT,))

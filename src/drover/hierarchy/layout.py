@@ -118,12 +118,27 @@ def parse_layout(text: str) -> TreeFile:
     """Return the content of a YAML text."""
     document = read_document(text)
     root = document.root
-    if root is None:  # `read_document` words its faults for network files
-        rules = [fault.rule.replace("a network file", "a tree file") for fault in document.faults]
-        ways_out = [fault.way_out.replace("drover: 1", f"tree: {VERSION}") for fault in document.faults]
-        given = zip(document.faults, rules, ways_out, strict=True)
-        raise FileError(by_line([replace(fault, rule=rule, way_out=way_out) for fault, rule, way_out in given]))
+    if root is None:
+        raise FileError(by_line([_reworded(fault) for fault in document.faults]))
     return _TreeFileReader(document, root).layout()
+
+
+# `read_document` words its faults for network files.
+WORDS: Final = {
+    "a network file names sources": "a tree file names nodes",
+    "a network file": "a tree file",
+    "`drover: 1` and `name: ...`": f"`tree: {VERSION}`",
+    "drover: 1": f"tree: {VERSION}",
+}
+
+
+def _reworded(fault: Fault) -> Fault:
+    rule = fault.rule
+    way_out = fault.way_out
+    for network, tree in WORDS.items():
+        rule = rule.replace(network, tree)
+        way_out = way_out.replace(network, tree)
+    return replace(fault, rule=rule, way_out=way_out)
 
 
 def _known(name: str, names: Sequence[str]) -> str:

@@ -10,7 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drover.errors import StateError
-from drover.flow.state.commits import LONGEST_CHAIN, Checkpoint, commit, fold, latest, load, recent
+from drover.flow.state.commits import (
+    LEAST_CHAIN,
+    LONGEST_CHAIN,
+    Checkpoint,
+    commit,
+    fold,
+    latest,
+    load,
+    recent,
+    verify_full,
+)
 from drover.flow.state.documents import Commit
 from drover.flow.state.layout import COMMITS, commit_name, full_name
 from drover.flow.state.retention import sweep
@@ -54,7 +64,9 @@ def test_an_empty_checkpoint_is_before_the_first_batch(tmp_path: Path) -> None:
 def test_every_version_loads_as_it_was_committed(tmp_path: Path) -> None:
     with short_chains():
         made = make(tmp_path, 20)
-        assert list((tmp_path / COMMITS).glob("*.full.json"))
+        fulls = sorted((tmp_path / COMMITS).glob("*.full.json"))
+        assert made[-1].chain > 0
+        assert made[-1].full_bytes == fulls[-1].stat().st_size
         assert latest(SOUND, str(tmp_path)) == made[-1]
         assert [load(SOUND, str(tmp_path), batch) for batch in range(-1, 20)] == made
         assert recent(SOUND, str(tmp_path), 4) == tuple(one.version for one in made[-4:])
@@ -107,6 +119,13 @@ def test_a_batch_may_be_committed_again_with_equal_content(tmp_path: Path) -> No
     assert commit_file(tmp_path, 2).read_bytes() == before
 
 
+def test_a_batch_that_drops_a_part_drops_it_again_in_a_replay(tmp_path: Path) -> None:
+    made = make(tmp_path, 10)
+    assert "u1" in made[9].version.units
+    assert commit(SOUND, str(tmp_path), made[9], entry(9)) == made[10]
+    assert "u1" not in made[10].version.units
+
+
 @pytest.mark.parametrize(
     "other",
     [
@@ -124,6 +143,21 @@ def test_a_batch_is_not_committed_again_with_other_content(tmp_path: Path, other
         commit(SOUND, str(tmp_path), made[2], other(entry(2)))
 
 
+def test_the_error_for_other_content_shows_how_both_differ(tmp_path: Path) -> None:
+    made = make(tmp_path, 3)
+    with pytest.raises(StateError) as caught:
+        commit(SOUND, str(tmp_path), made[2], Commit(2, dropped=(("x", "p"),), notes={"plan": 9}))
+    assert '(1 segments, 1 bounds, 0 dropped, notes {"plan":2})' in str(caught.value)
+    assert '(0 segments, 0 bounds, 1 dropped, notes {"plan":9})' in str(caught.value)
+
+
+def test_a_damaged_commit_is_not_committed_again(tmp_path: Path) -> None:
+    made = make(tmp_path, 3)
+    commit_file(tmp_path, 2).write_bytes(b"")
+    with pytest.raises(StateError, match=r"000000000002.json: expected a whole document"):
+        commit(SOUND, str(tmp_path), made[2], entry(2))
+
+
 @pytest.mark.parametrize("batch", [0, 1, 2, 4])
 def test_a_batch_that_does_not_follow_is_refused(tmp_path: Path, batch: int) -> None:
     made = make(tmp_path, 3)
@@ -134,7 +168,9 @@ def test_a_batch_that_does_not_follow_is_refused(tmp_path: Path, batch: int) -> 
 def test_a_commit_that_follows_a_lost_one_is_refused(tmp_path: Path) -> None:
     made = make(tmp_path, 3)
     commit_file(tmp_path, 2).unlink()
-    with pytest.raises(StateError, match=r"000000000003.json: expected a log that ends with batch 2, but found.* 1"):
+    with pytest.raises(
+        StateError, match=r"000000000003.json: expected a log that ends with batch 2, but found.* 1. Go on"
+    ):
         commit(SOUND, str(tmp_path), made[-1], entry(3))
 
 
@@ -153,12 +189,21 @@ def test_two_runs_on_one_checkpoint_are_noticed(tmp_path: Path) -> None:
     mine, theirs = replace(entry(2), notes={"run": "mine"}), replace(entry(2), notes={"run": "theirs"})
     after = commit(SOUND, str(tmp_path), made[-1], mine)
     commit_file(tmp_path, 2).unlink()
-    commit(SOUND, str(tmp_path), made[-1], theirs)  # as if both had found the place free
+    other = commit(SOUND, str(tmp_path), made[-1], theirs)  # as if both had found the place free
     commit(SOUND, str(tmp_path), after, entry(3))
-    with pytest.raises(StateError, match=r"000000000003.json: expected to follow.*two runs"):
+    says = rf"000000000003.json: expected to follow the .* {other.link}, but .* {after.link}: two runs.* Restore it"
+    with pytest.raises(StateError, match=says):
         latest(SOUND, str(tmp_path))
-    with pytest.raises(StateError, match=r"000000000003.json: expected to follow.*two runs"):
+    with pytest.raises(StateError, match=says):
         commit(SOUND, str(tmp_path), load(SOUND, str(tmp_path), 2), entry(3))
+
+
+def test_a_first_commit_follows_none(tmp_path: Path) -> None:
+    made = make(tmp_path, 2)
+    with pytest.raises(StateError, match=r"with checksum 0123, but found that it follows \(none\)"):
+        commit(SOUND, str(tmp_path), Checkpoint(link="0123"), entry(0))
+    with pytest.raises(StateError, match=rf"with checksum \(none\), but found that it follows {made[1].link}"):
+        commit(SOUND, str(tmp_path), replace(made[1], link=""), entry(1))
 
 
 @pytest.mark.parametrize("notes", [{"x": float("nan")}, {"x": {1, 2}}, {"x": object()}])
@@ -195,6 +240,24 @@ def test_a_full_commit_may_be_written_at_any_later_time(tmp_path: Path) -> None:
         assert fold(SOUND, str(tmp_path), folded) is folded
 
 
+@pytest.mark.parametrize(
+    ("chain", "chain_bytes", "full_bytes", "due"),
+    [
+        pytest.param(LONGEST_CHAIN, 100, 0, False, id="as many commits as may be read"),
+        pytest.param(LONGEST_CHAIN + 1, 100, 0, True, id="one more"),
+        pytest.param(5, LEAST_CHAIN, 0, False, id="as many bytes as are read quickly"),
+        pytest.param(5, LEAST_CHAIN + 1, 0, True, id="one byte more"),
+        pytest.param(5, 2 * LEAST_CHAIN, 2 * LEAST_CHAIN, False, id="as many bytes as the full file has"),
+        pytest.param(5, 2 * LEAST_CHAIN + 1, 2 * LEAST_CHAIN, True, id="one byte more than it has"),
+    ],
+)
+def test_when_a_full_commit_is_due(tmp_path: Path, chain: int, chain_bytes: int, full_bytes: int, due: bool) -> None:
+    checkpoint = Checkpoint(Version(7, {}), {}, "link", chain, chain_bytes, full_bytes)
+    folded = fold(SOUND, str(tmp_path), checkpoint)
+    assert (folded is not checkpoint) is due
+    assert (tmp_path / COMMITS / full_name(7)).exists() is due
+
+
 def test_a_gap_is_named(tmp_path: Path) -> None:
     make(tmp_path, 5)
     commit_file(tmp_path, 3).unlink()
@@ -207,6 +270,18 @@ def test_a_gap_is_named(tmp_path: Path) -> None:
 def test_a_version_that_never_was_is_refused(tmp_path: Path, batch: int) -> None:
     make(tmp_path, 5)
     with pytest.raises(StateError):
+        load(SOUND, str(tmp_path), batch)
+
+
+def test_a_number_below_all_batches_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StateError, match=rf"^{tmp_path}: expected a batch from -1, but found -2. Name a batch of the"):
+        load(SOUND, str(tmp_path), -2)
+
+
+@pytest.mark.parametrize("batch", [0, 1])
+def test_an_empty_log_has_no_batch(tmp_path: Path, batch: int) -> None:
+    says = r"000000000000.json: expected the commit of batch 0, .* ends with batch -1 and begins with 0. Restore it"
+    with pytest.raises(StateError, match=says):
         load(SOUND, str(tmp_path), batch)
 
 
@@ -236,6 +311,51 @@ def test_a_damaged_full_commit_may_be_deleted_while_the_files_before_it_are_ther
             latest(SOUND, str(tmp_path))
         newest.unlink()
         assert latest(SOUND, str(tmp_path)).version == made[-1].version
+
+
+def test_a_sweep_leaves_what_the_oldest_full_commit_and_those_after_it_say(tmp_path: Path) -> None:
+    with short_chains(longest=2, least=1_000_000):
+        made = make(tmp_path, 10)  # full ones at batches 2, 5 and 8
+        sweep(SOUND, str(tmp_path), keep=4)
+        assert latest(SOUND, str(tmp_path)) == made[-1]
+        assert recent(SOUND, str(tmp_path), 99) == tuple(one.version for one in made[6:])
+        newest = tmp_path / COMMITS / full_name(8)
+        newest.write_bytes(b"")
+        with pytest.raises(StateError, match=rf"{newest.name}.*Delete this file"):
+            latest(SOUND, str(tmp_path))
+        newest.unlink()
+        assert latest(SOUND, str(tmp_path)).version == made[-1].version
+
+
+@pytest.mark.parametrize("lost", [[0], [0, 1], [1], [3]], ids=str)
+def test_a_full_commit_that_nothing_else_says_must_not_be_deleted(tmp_path: Path, lost: list[int]) -> None:
+    with short_chains(longest=4, least=1_000_000):
+        made = make(tmp_path, 7)  # a full one at batch 4
+        for batch in lost:  # as after a sweep that died, or an accident
+            commit_file(tmp_path, batch).unlink()
+        assert latest(SOUND, str(tmp_path)) == made[-1]
+        full = tmp_path / COMMITS / full_name(4)
+        full.write_bytes(full.read_bytes()[:-9])
+        with pytest.raises(StateError, match=rf"{full.name}.*Restore it"):
+            latest(SOUND, str(tmp_path))
+        with pytest.raises(StateError, match=rf"{full.name}: expected a whole document"):
+            verify_full(SOUND, str(tmp_path), 4)
+
+
+def test_the_versions_after_a_sweep_that_died_are_those_that_load(tmp_path: Path) -> None:
+    with short_chains(longest=4, least=1_000_000):
+        made = make(tmp_path, 7)
+        for batch in (0, 1):
+            commit_file(tmp_path, batch).unlink()
+        assert recent(SOUND, str(tmp_path), 99) == tuple(one.version for one in made[5:])
+
+
+def test_a_log_without_its_beginning_is_refused(tmp_path: Path) -> None:
+    make(tmp_path, 4)
+    commit_file(tmp_path, 0).unlink()
+    for keep in (2, 99):
+        with pytest.raises(StateError, match=r"000000000000.json: expected the commit of batch 0, .* Restore it"):
+            recent(SOUND, str(tmp_path), keep)
 
 
 @given(data=st.data())

@@ -68,13 +68,27 @@ def test_every_flipped_bit_is_detected() -> None:
             verify("path", bytes(damaged))
 
 
-@pytest.mark.parametrize(
-    ("body", "says"),
-    [
-        pytest.param({"format": FORMAT + 1, "batch": 1}, f"format {FORMAT}", id="another format"),
-        pytest.param({"format": FORMAT, "batch": 2}, "it was renamed", id="another batch"),
-    ],
-)
-def test_a_document_of_another_format_or_batch_is_refused(body: dict[str, object], says: str) -> None:
-    with pytest.raises(StateError, match=says):
-        unseal("path", seal(body)[0], 1)
+# What is wrong with the document of batch 1, and what the error says of it after "path: expected ".
+SOUND = seal({"format": FORMAT, "batch": 1})[0]
+WRONG = [
+    pytest.param(SOUND[:-2], "a whole document, but found 76 bytes that are none: it is damaged. Ask.", id="cut off"),
+    pytest.param(
+        SOUND.replace(b'"batch":1', b'"batch":2'),
+        r"checksum \w{32}, but found \w{32}: the file is damaged. Ask.",
+        id="changed",
+    ),
+    pytest.param(
+        seal({"format": FORMAT + 1, "batch": 1})[0],
+        "format 1, but found format 2. Go on with the release of drover that wrote it.",
+        id="another format",
+    ),
+    pytest.param(
+        seal({"format": FORMAT, "batch": 2})[0], "batch 1, but found batch 2: it was renamed. Ask.", id="another batch"
+    ),
+]
+
+
+@pytest.mark.parametrize(("data", "says"), WRONG)
+def test_a_wrong_document_is_named_with_what_is_wrong_and_the_way_out(data: bytes, says: str) -> None:
+    with pytest.raises(StateError, match=f"^path: expected {says}$"):
+        unseal("path", data, 1, "Ask.")

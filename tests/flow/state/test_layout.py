@@ -24,6 +24,10 @@ def test_what_a_name_says(name: str, said: FileNameParts | None) -> None:
     assert parse(name) == said
 
 
+def test_the_first_batch_and_the_first_node_are_0() -> None:
+    assert state_name(0, 0, "a") == "000000000000-0-a.arrow"
+
+
 def test_names_sort_by_batch() -> None:
     assert sorted([commit_name(10), commit_name(9)]) == [commit_name(9), commit_name(10)]
 

@@ -35,6 +35,25 @@ def test_parts_that_pin_files(files: int, limit: int, units: set[str]) -> None:
     assert {unit for unit, _ in scattered(MADE, files, limit)} == units
 
 
+# Freeing all files costs 100 bytes for `a`, 300 for `b`, which is in two of them, and 600 for `c`.
+COSTS = advance(
+    Version(), 0, [segment("c", "1", 600), segment("b", "2", 200), segment("b", "3", 100), segment("a", "4")]
+)
+
+
+@pytest.mark.parametrize(
+    ("limit", "units"),
+    [
+        pytest.param(1000, {"a", "b", "c"}, id="all bytes may be rewritten"),
+        pytest.param(999, {"a", "b"}, id="a byte less, and the last part waits"),
+        pytest.param(400, {"a", "b"}, id="two parts fit"),
+        pytest.param(399, {"a"}, id="a part counts with all its segments"),
+    ],
+)
+def test_the_limit_holds_for_all_parts_together(limit: int, units: set[str]) -> None:
+    assert {unit for unit, _ in scattered(COSTS, 0, limit)} == units
+
+
 def test_nothing_is_scattered_over_no_files() -> None:
     assert scattered(Version(), 1) == frozenset()
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+import zlib
 from pathlib import Path
 
 import pyarrow as pa
@@ -95,7 +96,7 @@ def test_no_segments_are_no_table(tmp_path: Path) -> None:
 def test_a_name_is_used_once(tmp_path: Path) -> None:
     write(tmp_path, Delta("u", "p", table(1)))
     before = (tmp_path / NAME).read_bytes()
-    with pytest.raises(StateError, match="a name of its own"):
+    with pytest.raises(StateError, match=rf"/{NAME}: expected no such file yet, but found one. .* a name of its own"):
         write(tmp_path, Delta("u", "p", table(2)))
     assert (tmp_path / NAME).read_bytes() == before
 
@@ -129,8 +130,21 @@ def test_a_missing_file_is_named_with_its_unit(tmp_path: Path) -> None:
 
 def test_columns_that_changed_are_refused(tmp_path: Path) -> None:
     segments = write(tmp_path, Delta("u", "p", table(1)), Delta("u", "p", pa.table({"other": [1]})))
-    with pytest.raises(StateError, match=r"unit 'u', part 'p'.*replaces the others"):
+    with pytest.raises(StateError) as caught:
         read_segments(LOCAL, str(tmp_path), segments)
+    for word in ("unit 'u', part 'p'", "columns ['time', 'text']", "Schema at index 1 was different", "replaces the"):
+        assert word in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_bytes_that_are_no_rows_are_refused(tmp_path: Path) -> None:
+    """The checksum fits, so these are the bytes that were written."""
+    (tmp_path / NAME).write_bytes(b"12" + b"no rows")
+    wrong = Segment("u", "p", NAME, 2, 7, zlib.crc32(b"no rows"), 3, None, replace=False)
+    place = rf"{NAME}, bytes 2 to 9 \(state of unit 'u', part 'p'\)"
+    says = f"{place}: expected an Arrow stream, but found Expected to .*. Restore it"
+    with pytest.raises(StateError, match=says):
+        read_segments(LOCAL, str(tmp_path), [wrong])
 
 
 @given(data=st.data())
@@ -155,14 +169,17 @@ def test_every_damaged_bit_and_every_cut_is_noticed(
         if segment in unhurt:
             assert read_segments(LOCAL, str(folder), [segment]).num_rows == segment.rows
         else:
-            with pytest.raises(StateError, match=rf"{NAME}.*unit '{segment.unit}'.*(cut off|damaged)"):
+            with pytest.raises(StateError, match=rf"{NAME}.*unit '{segment.unit}'.*(cut off|damaged). Restore it"):
                 read_segments(LOCAL, str(folder), [segment])
 
 
 def test_a_segment_that_does_not_fit_its_file_is_refused(tmp_path: Path) -> None:
     (segment,) = write(tmp_path, Delta("u", "p", table(1, 2)))
     lie = Segment("u", "p", NAME, 0, segment.length, segment.checksum, 3, None, replace=False)
-    with pytest.raises(StateError, match="3 rows"):
+    says = (
+        rf"{NAME}, bytes 0 to {segment.length} .*: expected 3 rows, but found 2: the commit does not fit.* Restore it"
+    )
+    with pytest.raises(StateError, match=says):
         read_segments(LOCAL, str(tmp_path), [lie])
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from drover.flow.state.storage import (
     delete,
     exists,
     is_object_store,
+    join,
     local_path,
     open_root,
     read_ranges,
@@ -100,13 +102,21 @@ def test_a_local_path_beneath_a_part_of_a_file_system() -> None:
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(StateError, match=r"missing: expected a file, but found none"):
         read_whole(LOCAL, str(tmp_path / "missing"))
-    with pytest.raises(StateError, match="expected to read it"):
+    with pytest.raises(
+        StateError, match=rf"^{tmp_path}: expected to read it, but found .*director.* Correct its rights"
+    ):
         read_whole(LOCAL, str(tmp_path))
     (tmp_path / "file").touch()
-    with pytest.raises(StateError, match="expected to write it"):
+    with pytest.raises(
+        StateError, match=r"/file/x: expected to write it, but found .*director.* Free space or correct"
+    ):
         write_whole(LOCAL, str(tmp_path / "file" / "x"), [b"x"])
-    with pytest.raises(StateError, match="expected to delete it"):
+    with pytest.raises(
+        StateError, match=rf"^{tmp_path}: expected to delete it, but found .*Cannot delete .* Correct the rights"
+    ):
         delete(LOCAL, str(tmp_path))
+    with pytest.raises(StateError, match=r"/file: expected to read it, but found .*director.* Correct its rights"):
+        sizes(LOCAL, str(tmp_path / "file"))
 
 
 @given(
@@ -114,10 +124,16 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     ranges=st.lists(st.tuples(st.integers(0, 320), st.integers(0, 100)), max_size=8),
     gap=st.sampled_from([0, 10, 1000]),
     at_once=st.sampled_from([1, 50, 1000]),
+    mapped=st.booleans(),
 )
 @settings(deadline=None)
 def test_ranges_are_read_alike_however_they_are_grouped(
-    tmp_path_factory: pytest.TempPathFactory, size: int, ranges: Sequence[tuple[int, int]], gap: int, at_once: int
+    tmp_path_factory: pytest.TempPathFactory,
+    size: int,
+    ranges: Sequence[tuple[int, int]],
+    gap: int,
+    at_once: int,
+    mapped: bool,
 ) -> None:
     file = tmp_path_factory.mktemp("ranges") / "file"
     data = bytes(number % 251 for number in range(size))
@@ -125,5 +141,117 @@ def test_ranges_are_read_alike_however_they_are_grouped(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(storage, "GAP", gap)
         patch.setattr(storage, "MOST_AT_ONCE", at_once)
-        found = read_ranges(LOCAL, str(file), ranges)
+        found = read_ranges(LOCAL, str(file), ranges, mapped=mapped)
     assert [part.to_pybytes() for part in found] == [data[offset : offset + length] for offset, length in ranges]
+
+
+@pytest.mark.parametrize(
+    ("ranges", "groups"),
+    [
+        pytest.param([], [], id="nothing to read"),
+        pytest.param([(0, 10), (30, 10)], [[0, 1]], id="a gap that is cheaper to read than to skip"),
+        pytest.param([(0, 10), (31, 10)], [[0], [1]], id="a wider gap"),
+        pytest.param([(30, 10), (0, 10)], [[1, 0]], id="in order of offset"),
+        pytest.param([(0, 60), (10, 5), (79, 5)], [[0, 1, 2]], id="a range within another does not end the group"),
+        pytest.param([(5, 50), (55, 50)], [[0, 1]], id="as many bytes as may be read at once"),
+        pytest.param([(5, 50), (55, 51)], [[0], [1]], id="one byte more"),
+        pytest.param([(0, 500), (500, 20), (520, 20)], [[0], [1, 2]], id="a long range is read by itself"),
+    ],
+)
+def test_ranges_close_to_each_other_are_read_together(
+    monkeypatch: pytest.MonkeyPatch, ranges: Sequence[tuple[int, int]], groups: list[list[int]]
+) -> None:
+    monkeypatch.setattr(storage, "GAP", 20)
+    monkeypatch.setattr(storage, "MOST_AT_ONCE", 100)
+    assert list(storage._neighbours(ranges)) == groups
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+def test_a_file_that_cannot_be_read_in_ranges_is_named(tmp_path: Path, mapped: bool) -> None:
+    with pytest.raises(StateError, match=rf"^{tmp_path}/missing: expected a file, but found none. Restore it"):
+        read_ranges(LOCAL, str(tmp_path / "missing"), [(0, 1)], mapped=mapped)
+
+
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[str]]]:
+    """Record what is made durable: its name, and the files in the folder at that time."""
+    found: list[tuple[str, list[str]]] = []
+
+    def record(path: Path) -> None:
+        folder = path if path.is_dir() else path.parent
+        found.append((path.name, sorted(each.name for each in folder.iterdir())))
+
+    monkeypatch.setattr(storage, "sync", record)
+    return found
+
+
+def test_first_the_bytes_are_durable_then_the_name(tmp_path: Path, synced: list[tuple[str, list[str]]]) -> None:
+    write_whole(LOCAL, str(tmp_path / "x"), [b"x"])
+    assert synced == [(".tmp-x", [".tmp-x"]), (tmp_path.name, ["x"])]
+
+
+def test_a_new_folder_is_durable_before_its_files(tmp_path: Path, synced: list[tuple[str, list[str]]]) -> None:
+    write_whole(LOCAL, str(tmp_path / "a" / "b" / "x"), [b"x"])
+    assert [name for name, _ in synced] == ["a", tmp_path.name, ".tmp-x", "b"]
+
+
+def test_who_need_not_survive_a_power_cut_does_not_wait_for_the_disk(
+    tmp_path: Path, synced: list[tuple[str, list[str]]]
+) -> None:
+    write_whole(LOCAL, str(tmp_path / "x"), [b"x"], durable=False)
+    assert synced == []
+    assert (tmp_path / "x").read_bytes() == b"x"
+
+
+def test_a_compressed_name_does_not_compress_the_bytes(tmp_path: Path) -> None:
+    write_whole(LOCAL, str(tmp_path / "new" / "x.gz"), [b"plain"])
+    write_whole(LOCAL, str(tmp_path / "new" / "y.gz"), [b"plain"])
+    assert [file.read_bytes() for file in sorted((tmp_path / "new").iterdir())] == [b"plain", b"plain"]
+    assert read_whole(LOCAL, str(tmp_path / "new" / "x.gz")) == b"plain"
+
+
+def test_a_uri_that_names_no_folder_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Opened:
+        @staticmethod
+        def from_uri(uri: str) -> tuple[str, str]:
+            return uri, ""
+
+    monkeypatch.setattr(storage, "FileSystem", Opened)
+    says = (
+        r"^checkpoint 's3://': expected a path, or .*that it cannot be opened \(it names no folder\). Correct the URI"
+    )
+    with pytest.raises(StateError, match=says):
+        open_root("s3://")
+
+
+def test_the_root_of_a_disk_stays_the_root() -> None:
+    assert open_root("file:///")[1] == "/"
+
+
+def test_a_name_in_a_folder() -> None:
+    assert join("/data/", "x") == join("/data", "x") == "/data/x"
+
+
+def test_a_file_system_that_cannot_be_asked_is_an_error() -> None:
+    class Unreachable:
+        def get_file_info(self, path: str) -> None:
+            raise OSError(113, f"No route to host for {path}")
+
+    with pytest.raises(StateError, match=r"^a/b: expected to read it, but found .*No route to host for a/b"):
+        exists(Unreachable(), "a/b")
+
+
+def test_an_object_gets_its_name_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To rename an object is to copy it."""
+    fs, disk = broken(None, kind="s3")
+    monkeypatch.delattr(type(disk), "move")
+    write_whole(fs, str(tmp_path / "x"), [b"x"])
+    assert [file.name for file in tmp_path.iterdir()] == ["x"]
+
+
+def test_a_mapped_file_takes_no_memory(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"x" * 10**6)
+    before = pa.total_allocated_bytes()
+    (found,) = read_ranges(LOCAL, str(tmp_path / "x"), [(5, 900_000)], mapped=True)
+    assert found.size == 900_000
+    assert pa.total_allocated_bytes() - before < 10**5

@@ -59,8 +59,10 @@ def test_a_bound_outlives_the_batch_that_set_it() -> None:
 
 def test_a_bound_never_falls() -> None:
     version = advance(Version(), 0, [], {KEY: 7})
-    with pytest.raises(StateError, match="unit 'u', part 'p': expected a bound of at least 7"):
+    says = "^state of unit 'u', part 'p': expected a bound of at least 7, .*but found 6. Raise a bound or leave it"
+    with pytest.raises(StateError, match=says):
         advance(version, 1, [], {KEY: 6})
+    assert advance(version, 1, [], {KEY: 7}).part(*KEY) == PartState((), 7)
 
 
 def test_a_dropped_part_begins_anew() -> None:
@@ -71,7 +73,7 @@ def test_a_dropped_part_begins_anew() -> None:
 
 @pytest.mark.parametrize("batch", [-1, 0, 2])
 def test_batches_follow_each_other(batch: int) -> None:
-    with pytest.raises(StateError, match=f"expected batch 1 after version 0, but found batch {batch}"):
+    with pytest.raises(StateError, match=f"^state: expected batch 1 after version 0, but found batch {batch}. Load"):
         advance(advance(Version(), 0, []), batch, [])
 
 
@@ -104,13 +106,22 @@ LARGE = 100 * SEGMENT_COST
         pytest.param([10] * (FEW_SEGMENTS - 1), 10, 160, False, id="a few small segments stay"),
         pytest.param([10] * FEW_SEGMENTS, 10, 170, True, id="many small segments are merged"),
         pytest.param([LARGE] * FEW_SEGMENTS, 10, (FEW_SEGMENTS + 1) * LARGE, False, id="not if merging costs more"),
-        pytest.param([LARGE], LARGE, LARGE, False, id="as much dead as live"),
-        pytest.param([LARGE], LARGE + 1, LARGE - 2 * HEADER, True, id="more dead than live"),
+        pytest.param([LARGE] * FEW_SEGMENTS, 10, FEW_SEGMENTS * LARGE + SEGMENT_COST, True, id="if it costs as much"),
+        pytest.param([LARGE] * FEW_SEGMENTS, 10, FEW_SEGMENTS * LARGE + SEGMENT_COST + 1, False, id="one byte more"),
+        pytest.param([LARGE], LARGE, LARGE - HEADER, False, id="as much dead as live"),
+        pytest.param([LARGE], LARGE + 1, LARGE - HEADER, True, id="more dead than live"),
     ],
 )
 def test_when_to_compact(segments: list[int], delta: int, live: int, answer: bool) -> None:
     state = PartState(tuple(segment("a", length=length) for length in segments))
     assert should_compact(state, delta, live) is answer
+
+
+def test_a_merged_segment_is_not_counted_among_those_since_it() -> None:
+    few = [segment("b", length=10)] * (FEW_SEGMENTS - 1)
+    merged = PartState((segment("a", length=10, replace=True), *few))
+    assert not should_compact(merged, 10, 170)
+    assert should_compact(PartState((*merged.segments, *few[:1])), 10, 170)
 
 
 @given(

@@ -2,7 +2,8 @@
 
 Rule 1: the operating system holds the lock, not the file. It ends with its process, however that dies.
 Rule 2: the file only names the process. Nobody deletes the file: a lock on a deleted file keeps nobody out.
-Rule 3: programs that the process starts do not inherit the lock; only a plain `fork` would share it.
+Rule 3: programs that the process starts do not inherit the lock, as with every file that Python opens; only a plain
+`fork` would share it.
 
 This works on a local disk, and on network disks that support `flock`. Object stores and HDFS have no such lock, and a
 lease would need a clock and renewal. There, only the commits keep two runs from mixing their state: they detect a batch
@@ -73,7 +74,7 @@ def hold(fs: FileSystem, root: str, holder: Holder) -> Lock:
         return Lock(None, NO_LOCK)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
         raise StateError(
             str(path), "to open it", str(error), "Correct the path of the checkpoint or its rights."
@@ -101,11 +102,11 @@ def holder(fs: FileSystem, root: str) -> Holder | None:
     This tries the lock only if the file names a live process: while it is tried, a new run would be refused.
     """
     path = local_path(fs, join(root, LOCK))
-    try:
-        descriptor = -1 if path is None else os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
+    if path is None:
         return None
-    if descriptor < 0:
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
         return None
     who = _holder(descriptor)
     try:

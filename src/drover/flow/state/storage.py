@@ -107,7 +107,7 @@ def read_ranges(
             start = ranges[members[0]][0]
             stop = max(sum(ranges[member]) for member in members)
             if local is not None:
-                file.seek(start)
+                file.seek(min(start, file.size()))  # a mapped file refuses a position behind its end
             whole = pa.py_buffer(file.read_at(stop - start, start)) if local is None else file.read_buffer(stop - start)
             for member in members:
                 offset, length = ranges[member]
