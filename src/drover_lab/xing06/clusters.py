@@ -16,7 +16,7 @@ from drover_lab.summary import listed, mean, numbers_of, over, rank_correlation,
 from drover_lab.table import Claim, Finding, unjudged
 from drover_lab.xing06.trees import ROD
 
-WORSE: Final = 0.99  # a ratio above this is no loss: the sizes are estimates
+WORSE: Final = 0.99  # a ratio above this is not a loss: the sizes are estimates
 READINGS: Final = {"": "clustered", "-wide": "clustered-wide"}
 WHY: Final = {
     "clustered": "In a small graph, a single operator exceeds a node's share of its stream, so a psi of at most 1 "
@@ -57,7 +57,7 @@ def matters_more(clusters: str, rows: pl.DataFrame) -> Finding:
     """Find whether clusters gain more as links cost more."""
     costs = numbers_of(rows, "cost")
     if len(costs) < 3:
-        return unjudged("two costs are no trend")
+        return unjudged("two costs do not make a trend")
     lines = gains(rows, clusters, ROD).values()
     holds = all(rank_correlation(costs, line) >= 0.8 and line[-1] > 1 for line in lines)
     return Finding(describe_gains(rows, clusters, ROD), holds)
@@ -73,7 +73,7 @@ def better_with_more(clusters: str, rows: pl.DataFrame) -> Finding:
     """Find whether the gain over `connected` grows with the number of operators, at every cost."""
     lines = gains(rows, clusters, "connected").values()
     if len(lines) < 3:
-        return unjudged("two numbers of operators are no trend")
+        return unjudged("two numbers of operators do not make a trend")
     at_cost = list(zip(*lines, strict=True))
     rising = sum(list(line) == sorted(line) for line in at_cost)
     words = describe_gains(rows, clusters, "connected")

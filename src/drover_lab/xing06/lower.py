@@ -79,7 +79,7 @@ def drops(rows: pl.DataFrame) -> Finding:
     """Find whether the mean penalty falls with the number of operators."""
     sizes = numbers_of(rows, "operators")
     if len(sizes) < 2:
-        return unjudged("one number of operators is no trend")
+        return unjudged("one number of operators does not make a trend")
     lines = {key: [mean(rows, "penalty", operators=int(m), assumed=key, method=ROD) for m in sizes] for key in PRINTED}
     described = "; ".join(
         f"{key} {listed(line, 2)} (on points that count at every size {listed(common(rows, key), 2)})"

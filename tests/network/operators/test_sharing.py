@@ -14,7 +14,7 @@ from drover.network.expressions import AggregateCall
 from drover.network.expressions.tree import LEFT, ONLY, RIGHT
 from drover.network.model import Network
 from drover.network.operators import OPERATORS, Named, Operator, OperatorKind, Union, kind
-from drover.network.operators.sharing import GROUP, PAIR, ROW, Sharing
+from drover.network.operators.sharing import GROUP, PAIR, ROW, QuerySharing
 from drover.network.queries import KINDS, Query, Shape, shape_of
 from drover.network.queries.template import normalize_query
 from drover.network.samples import SOURCES
@@ -123,5 +123,5 @@ def test_the_three_forms_read_a_row_a_pair_and_a_group() -> None:
 
 def test_a_kind_has_no_sharing_unless_it_says_so() -> None:
     assert kind.OperatorKind.__dataclass_fields__["sharing"].default is None
-    assert Sharing().with_member is None
+    assert QuerySharing().with_member is None
     assert {"user", "table_read", "table_write", "synthetic"}.isdisjoint(KINDS)

@@ -15,5 +15,5 @@ def test_kinds_are_those_with_a_sharing() -> None:
 
 
 def test_other_kinds_have_none() -> None:
-    with pytest.raises(AssertionError, match="user is no operator of a query"):
+    with pytest.raises(AssertionError, match="user cannot be used in a query"):
         sharing_of(OPERATORS["user"].samples[0])

@@ -23,7 +23,7 @@ from drover.network.operators.base import (
     span_fault,
 )
 from drover.network.operators.kind import OperatorKind
-from drover.network.operators.sharing import GROUP, OutputNeeds, Sharing
+from drover.network.operators.sharing import GROUP, OutputNeeds, QuerySharing
 from drover.network.operators.words import computed
 from drover.network.schema import Column, Schema
 from drover.network.types import TIMESTAMP
@@ -152,5 +152,5 @@ AGGREGATE: Final = OperatorKind(
         Aggregate(name="early", input="events", size=10_000_000, advance=10_000_000, compute=_TOTAL, timeout=3_000_000),
     ),
     expressions=("compute",),
-    sharing=Sharing(form=GROUP, columns=_input_columns, with_member=_with_member),
+    sharing=QuerySharing(form=GROUP, columns=_input_columns, with_member=_with_member),
 )

@@ -26,7 +26,7 @@ from drover.network.operators.base import (
     span_fault,
 )
 from drover.network.operators.kind import OperatorKind
-from drover.network.operators.sharing import PAIR, OutputNeeds, Sharing
+from drover.network.operators.sharing import PAIR, OutputNeeds, QuerySharing
 from drover.network.schema import Column, Schema
 from drover.network.types import TIMESTAMP
 
@@ -220,7 +220,7 @@ JOIN: Final = OperatorKind(
         ),
     ),
     expressions=("where", "select"),
-    sharing=Sharing(
+    sharing=QuerySharing(
         form=PAIR,
         columns=_input_columns,
         with_member=_with_member,

@@ -13,7 +13,7 @@ from drover.network.files import codecs
 from drover.network.files.field import FALSE, INPUT, Field
 from drover.network.operators.base import Derived, Operator, Table, name_faults, parsed
 from drover.network.operators.kind import OperatorKind
-from drover.network.operators.sharing import OutputNeeds, Sharing
+from drover.network.operators.sharing import OutputNeeds, QuerySharing
 from drover.network.operators.words import computed
 from drover.network.schema import Column, Schema
 
@@ -92,5 +92,5 @@ MAP: Final = OperatorKind(
         Map(name="extended", input="events", select=(Named("twice", "amount * 2"),), extend=True),
     ),
     expressions=("select",),
-    sharing=Sharing(columns=_input_columns, with_member=_with_member),
+    sharing=QuerySharing(columns=_input_columns, with_member=_with_member),
 )

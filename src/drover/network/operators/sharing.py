@@ -1,8 +1,8 @@
 """How the queries of a family share one operator: the part of a kind's record that only submitted queries need.
 
-Rule 1: a kind without a `Sharing` cannot be used in submitted queries. A new kind gets one when thousands of queries
-can share its work.
-Rule 2: whatever differs between kinds here is a field of `Sharing`. `drover.network.queries` names no kind.
+Rule 1: submitted queries cannot use a kind without a `QuerySharing`. A new kind gets one when thousands of queries can
+share its work.
+Rule 2: whatever differs between kinds here is a field of `QuerySharing`. `drover.network.queries` names no kind.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class OutputNeeds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sharing(Generic[M]):
+class QuerySharing(Generic[M]):
     """How the members of a family share an operator.
 
     `columns` returns the columns that each input must have, besides those that the operator's expressions name.

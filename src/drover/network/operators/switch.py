@@ -12,7 +12,7 @@ from drover.network.files import codecs
 from drover.network.files.field import INPUT, NONE, Field
 from drover.network.operators.base import Derived, Operator, Table, demand_boolean, parsed
 from drover.network.operators.kind import OperatorKind
-from drover.network.operators.sharing import Sharing
+from drover.network.operators.sharing import QuerySharing
 from drover.network.schema import COLUMN_NAME, Schema
 
 CASE_RULE: Final = "a case is named like a column: letters, digits and _, up to 128 of them, no digit first"
@@ -102,5 +102,5 @@ SWITCH: Final = OperatorKind(
         ),
     ),
     expressions=("cases",),
-    sharing=Sharing(with_numbered_branches=_with_numbered_branches),
+    sharing=QuerySharing(with_numbered_branches=_with_numbered_branches),
 )

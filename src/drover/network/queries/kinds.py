@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from drover.network.operators import OPERATORS, Operator
-from drover.network.operators.sharing import Sharing
+from drover.network.operators.sharing import QuerySharing
 
 KINDS: Final = tuple(name for name, kind in OPERATORS.items() if kind.sharing is not None)
 
 
-def sharing_of(operator: Operator) -> Sharing[Any]:  # Any: of the operator's own class
+def sharing_of(operator: Operator) -> QuerySharing[Any]:  # Any: of the operator's own class
     """Return how queries share an operator; it must be of one of the `KINDS`."""
     sharing = OPERATORS[operator.kind].sharing
-    assert sharing is not None, f"{operator.kind} is no operator of a query"
+    assert sharing is not None, f"{operator.kind} cannot be used in a query"
     return sharing
