@@ -1,1 +1,1 @@
-"""How fast drover is, against plain Spark on the same rows: `python -m benchmarks NAME`."""
+"""Benchmarks of drover against plain Spark on the same rows: `python -m benchmarks NAME`."""

@@ -15,13 +15,14 @@ NAMES: Mapping[str, str] = {
     "move": "moving an aggregate against stopping a query and starting it again",
     "memory": "a worker's memory against the Arrow size of a join's window",
     "placement": "how long placing takes, against printed times and plain numpy",
-    "optimum": "how near plans come to the best there is, on small problems",
+    "optimum": "how close plans come to the optimum, on small problems",
     "resilience": "feasible sets of all policies on random trees, and the search beyond ROD",
-    "herding": "assigning small queries: how many per second, and how much traffic against LeastCost and Mt-KaHyPar",
+    "herding": "assigning small queries: queries per second, and traffic compared with LeastCost and Mt-KaHyPar",
     "steadiness": "variance and balance of correlation-based plans, and the search beyond them",
     "simulator": "invocations per second against SimPy, memory, plans near saturation, events against fluid",
     "diffusion": "spread joins under a hot key and by a band of values, against hashing and Spark; copies",
-    "queries": "submitted queries by the thousand against a query each, and against one with a broadcast join",
+    "queries": "thousands of submitted queries against one Spark query each, and against a single one with a "
+    "broadcast join",
     "control": "a step of the control loop against 5 % of a period",
 }
 

@@ -1,8 +1,9 @@
 """Sixteen window aggregates on one stream of packets (figure 6.12 of Xing's dissertation): plain Spark against drover.
 
-Plain Spark has two sides: a query per grouping and window, which is what people write, and the best single query that
-we know. That one aggregates to panes of a second first, and then only by the longest sliding window: the others end at
-the same instants, so that sums over the last panes of it are theirs, and every sixtieth of it is a full minute.
+Plain Spark has two sides. One is a query per grouping and window, which is what people write. The other is the best
+single query that we know. It first aggregates to panes of a second, and then only by the longest sliding window. The
+other windows end at the same instants, so they are sums over the last panes of that window, and every sixtieth of its
+results is a full minute.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def drover_measures() -> dict[str, Measure]:
 
 
 def halves(network: Network) -> Plan:
-    """Return the plan that has counts on one node and means on the other: in turn, all of one grouping would meet."""
+    """Return the plan with counts on one node and means on the other; dealt in turn, all of one grouping would meet."""
     return Plan(1, 2, {unit: int("mean" in unit) for unit in units_of(network)})
 
 
@@ -106,7 +107,7 @@ def single(spark: SparkSession, read: Callable[[str], DataFrame]) -> Mapping[str
 
 
 def single_measure() -> dict[str, str]:
-    """What `measures` counts, said of the rows that `single` gives."""
+    """The counts of `measures`, over the rows that `single` gives."""
     found: dict[str, str] = {}
     sizes = {"second": 1, "minute": 60, "last-10-seconds": 10, "last-minute": 60}
     for (window, size), grouping in product(sizes.items(), GROUPINGS):

@@ -1,4 +1,4 @@
-"""A comparison: sides take turns, batch by batch, so that a busy machine slows all of them alike."""
+"""A comparison: sides take turns, batch by batch, so that a busy machine slows all of them equally."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.sides import Side, Totals, say
 
 @dataclass
 class Outcome:
-    """What a benchmark found: `ratios` are above 1 where drover is better; a target is the least ratio wanted."""
+    """The result of a benchmark. `ratios` are above 1 where drover is better; a target is the least ratio we want."""
 
     name: str
     ratios: dict[str, float] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Outcome:
 def take_turns(
     spark: SparkSession, sides: Sequence[Side], batches: range, warm_up: int
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Run the batches on all sides; return the median seconds and processor seconds of each, warm-up left out."""
+    """Run the batches on all sides; return the median seconds and processor seconds of each, without the warm-up."""
     for side in sides:
         side.start(spark)
     seconds: dict[str, list[float]] = {side.name: [] for side in sides}
@@ -55,7 +55,7 @@ def take_turns(
 
 
 def same_totals(sides: Sequence[Side]) -> Totals:
-    """Return what every side gave out; an error if one differs from the first."""
+    """Return the results of every side; raise an error if one differs from the first."""
     first = sides[0].totals()
     for side in sides[1:]:
         found = side.totals()

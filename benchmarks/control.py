@@ -1,8 +1,8 @@
-"""What a step of the control loop takes: 500 units on 20 nodes against 5 % of a period of a second.
+"""The cost of a step of the control loop: 500 units on 20 nodes against 5 % of a period of one second.
 
-In the driver, on one thread, compiling left out. CPU seconds, since the loop has a thread of its own and what counts is
-what it takes from others. `save` is what is written to the checkpoint, on the disk of the temporary folder. At times
-Python looks through all objects of the process for garbage, in whichever step it is due: that is told apart.
+It runs in the driver on one thread; compiling does not count. Times are CPU seconds: the loop has its own thread, and
+what matters is how much CPU it takes from others. `save` is the write to the checkpoint, on the disk of the temporary
+folder. Now and then a step includes a garbage collection of the whole process; its time is reported separately.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SETTINGS = control_of({"mode": "auto"})
 
 @dataclass(slots=True)
 class Loop:
-    """A network under control, whose first chain gets ten times its rows after a while."""
+    """A network under control whose first chain gets ten times its rows after a while."""
 
     deployment: Deployment
     profile: Profile
@@ -76,7 +76,7 @@ def cpu(action: Callable[[], object]) -> float:
 
 @dataclass(slots=True)
 class Garbage:
-    """CPU seconds that collecting garbage has taken; a callback of `gc`."""
+    """The CPU seconds of garbage collection so far; a callback of `gc`."""
 
     seconds: float = 0.0
     _since: float = 0.0
@@ -89,7 +89,7 @@ class Garbage:
 
 
 def parts(loop: Loop) -> dict[str, float]:
-    """CPU milliseconds of what a step consists of, medians."""
+    """Median CPU milliseconds of each part of a step."""
     view = view_of(ControlContext(loop.state, loop.deployment, SETTINGS))
     wanted = propose(view.problem, SETTINGS.then, default_rng(0))
     other = propose(view.problem, "random", default_rng(0))

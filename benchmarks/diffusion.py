@@ -1,6 +1,6 @@
-"""Spread joins: hot keys against hashing them, a band of values that Spark has no streaming join for, and copies.
+"""Spread joins: hot keys against hashing, a band of values for which Spark has no streaming join, and copies.
 
-The seconds of a node are those of its task, as Spark counts them, for drover's nodes and for Spark's partitions alike;
+The seconds of a node are those of its task, as Spark counts them, both for drover's nodes and for Spark's partitions.
 `hashed` is what a user of drover would write without `spread`: a join per range of keys, each on a node of its own.
 """
 
@@ -90,7 +90,7 @@ def plain(spark: SparkSession, read: Callable[[str], DataFrame]) -> Mapping[str,
 def node_seconds(
     spark: SparkSession, sides: Sequence[DroverSide | SparkSide], batches: int
 ) -> dict[str, list[list[float]]]:
-    """Run the batches on all sides in turn, and return the seconds of the nodes of each, by batch."""
+    """Run the batches on all sides in turn; return the seconds of each side's nodes, by batch."""
     for side in sides:
         side.start(spark)
     clocks = {side.name: TaskTimes(spark, side.batches.queries[0], NODES) for side in sides}
@@ -105,7 +105,7 @@ def node_seconds(
 
 
 def compare_hot(spark: SparkSession, hot: float, count: int, batches: int, warm_up: int) -> Outcome:
-    """Compare the slowest nodes with a hot key that so many of the rows have."""
+    """Compare the slowest nodes when this fraction of the rows has the hot key."""
     outcome, kind = Outcome("hot"), f"hot_{hot:.0%}".removesuffix("%")
     with scratch() as folder:
         feed = Feed(folder, {"left": TYPES, "right": TYPES})
@@ -139,7 +139,7 @@ def compare_hot(spark: SparkSession, hot: float, count: int, batches: int, warm_
 
 
 def unevenness(nodes: list[list[float]]) -> float:
-    """Return the slowest node's seconds over the mean of all, summed over batches: chance within a batch evens out."""
+    """Return the slowest node's seconds, divided by the mean of all nodes; sums over batches even out chance."""
     sums = np.sum(np.array(nodes), axis=0)
     return float(sums.max() / sums.mean())
 
@@ -153,7 +153,9 @@ def band() -> Network:
 
 @dataclass
 class BatchSide:
-    """A batch job of Spark's per micro-batch, over the files that a window still reaches: there is no streaming one."""
+    """One Spark batch job per micro-batch, over the files that a window still reaches: Spark has no streaming join
+    here.
+    """
 
     name: str
     feed: Feed
@@ -219,7 +221,7 @@ def compare_band(spark: SparkSession, count: int, batches: int, warm_up: int) ->
 
 
 def copies(grid: Grid, counts: tuple[int, int]) -> int:
-    """Return how many copies the router makes of rows of both sides, with an instance on every node."""
+    """Return how many copies the router makes of the rows of both sides, with an instance on every node."""
     builder = Builder("copies")
     left, right = (builder.source(name, COLUMNS, time="ts") for name in ("left", "right"))
     left.join("pairs", right, within="10 s", on="key", select=SELECT, spread=grid).output()
@@ -234,7 +236,7 @@ def copies(grid: Grid, counts: tuple[int, int]) -> int:
 
 
 def compare_copies() -> Outcome:
-    """Compare the copies that are made with those that the formulas say, and grids with splitting one stream."""
+    """Compare the copies with those that the formulas predict, and grids with splitting one stream."""
     outcome, made = Outcome("copies"), {}
     for left, right in ((10_000, 10_000), (20_000, 5_000)):
         for grid in (Grid(16, 1), Grid(1, 16), Grid(4, 4), Grid(8, 2)):

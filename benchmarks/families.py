@@ -1,7 +1,7 @@
-"""What a batch of submitted queries costs a node, stage by stage: `python benchmarks/families.py --help`.
+"""The cost of a batch of submitted queries for a node, stage by stage: `python benchmarks/families.py --help`.
 
-In this process and without Spark: shapes are found, members written, then batches pass the router and one node. Each
-query looks for one of the sources, above a threshold of its own, and asks for count and mean per window.
+It runs in this process, without Spark. It finds shapes and writes members; then batches pass the router and one node.
+Each query selects one source and a threshold of its own, and asks for count and mean per window.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Stages:
         self.seconds[stage] += time.process_time() - started
 
     def forget(self) -> None:
-        """Forget all but the setup: what was measured so far was to warm up."""
+        """Discard everything except the setup: measurements so far were the warm-up."""
         for stage in [stage for stage in self.seconds if not stage.startswith("setup")]:
             del self.seconds[stage]
 
@@ -69,7 +69,7 @@ def network() -> Network:
 
 
 def query(number: int, options: argparse.Namespace, rng: np.random.Generator) -> Query:
-    """Return a query; of several shapes, each has a window of its own length."""
+    """Return a query; each shape has a window length of its own."""
     size = (10 + 2 * (number % options.shapes)) * SECOND
     where = f"source = 's{number % options.sources}' AND value > {rng.integers(0, 1000) / 10:.1f}"
     compute = (Named("n", "count(*)"), Named("mean", "stddev(value)" if options.deviation else "avg(value)"))
@@ -93,7 +93,7 @@ def rows(batch: int, count: int, sources: int, rng: np.random.Generator) -> pl.D
 
 
 def measure(options: argparse.Namespace) -> dict[str, object]:
-    """Run the batches and return what was measured."""
+    """Run the batches and return the measurements."""
     rng = np.random.default_rng(options.seed)
     stages, root = Stages(), tempfile.mkdtemp()
     net, fs = network(), LocalFileSystem()

@@ -25,7 +25,7 @@ class Feed:
     types: Mapping[str, str]
 
     def write(self, batch: int, rows: Mapping[str, pl.DataFrame]) -> None:
-        """Write a batch, not yet visible to anybody."""
+        """Write a batch that no side can see yet."""
         for source, frame in rows.items():
             file = self._file(self.folder / "written", batch, source)
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""Assigning small queries: how many per second, and how much traffic against LeastCost and a hypergraph partitioner.
+"""Assigning small queries: queries per second, and traffic compared with LeastCost and a hypergraph partitioner.
 
-One core, seconds of the processor, compiling left out; the same seeds for all sides, and every assignment checked. The
-seeds are not those that policies were chosen on.
+One core, processor seconds, without compiling. All sides use the same seeds, and every assignment is checked. The seeds
+differ from those on which the policies were chosen.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def checked(problem: HerdingProblem, servers: Ints, limits: Floats | None = None
 
 
 def one_by_one(problem: HerdingProblem, name: str, queries: Ints, arrives: Flags) -> Ints:
-    """What the engine for any weights and rates does: the naive reference of the one for equal ones."""
+    """The engine for any weights and rates: the naive reference for the one for equal ones."""
     rules = rules_of(problem, name)
     store, state = store_of(problem, rules), empty_state(problem.rate, problem.capacity)
     play(state, rules, store, queries, arrives, np.zeros(len(queries)))
@@ -140,7 +140,9 @@ def measure_churn(outcome: Outcome, quick: bool) -> None:
 
 
 def refined(problem: HerdingProblem, name: str, share: float, steps: int = 10) -> tuple[float, float]:
-    """The replication factor if a share of the arrivals may move, after every tenth of them; and the share that did."""
+    """The replication factor if a fraction of the queries may move after every tenth of the arrivals; and that
+    fraction.
+    """
     herd, moved = Herd(problem.rate, problem.capacity, default_rng(0), name), 0
     cuts = np.linspace(0, problem.n, steps + 1).astype(np.int64)
     for begin, end in pairwise(cuts.tolist()):

@@ -1,7 +1,7 @@
 """Stream-stream inner join: Spark's own, on both of its state stores, against drover's.
 
-Spark's pairs are counted where they are made and then dropped, so drover's are, too. `delivered` is drover bringing
-them all to the driver, which is what its sinks get, and which Spark does not do here.
+Spark counts its pairs where they are made and then drops them, so drover does too. `delivered` is drover bringing all
+pairs to the driver. Its sinks need that; Spark does not do it here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What moving an aggregate costs, by the number of its groups, against stopping a query and starting it again."""
+"""The cost of moving an aggregate, by the number of its groups, against stopping a query and starting it again."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def plain(spark: SparkSession, read: Callable[[str], DataFrame]) -> Mapping[str,
 
 
 def moved(side: DroverSide, batches: range) -> tuple[float, float, int]:
-    """Move to and fro; return the median seconds of batches that do not move and that do, and the bytes of state."""
+    """Move back and forth; return the median seconds of batches without and with a move, and the bytes of state."""
     stays: list[float] = []
     moves: list[float] = []
     held = 0
@@ -61,7 +61,7 @@ def moved(side: DroverSide, batches: range) -> tuple[float, float, int]:
 
 
 def restarted(spark: SparkSession, side: SparkSide, batches: range) -> tuple[float, float]:
-    """Stop and start again; return the median seconds of a batch, and from the stop to the end of the next batch."""
+    """Stop and restart; return the median seconds of a batch, and from the stop to the end of the next batch."""
     stays: list[float] = []
     starts: list[float] = []
     for batch in batches:

@@ -1,4 +1,4 @@
-"""How near plans come to the best there is, found by looking at all of them: `python -m benchmarks optimum`."""
+"""How close plans come to the optimum, found by trying all plans: `python -m benchmarks optimum`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ POINTS = 2048  # the oracle and the verdict use the same ones; the search has ot
 
 
 def with_series(problem: PlacementProblem, seed: int) -> PlacementProblem:
-    """The problem with random rates, which correlation needs and the feasible set does not."""
+    """The problem with random rates; correlation needs them, the feasible set does not."""
     rates = default_rng(seed).uniform(0, 2, (problem.coefficients.shape[1], 10))
     return replace(problem, series=problem.coefficients @ rates)
 

@@ -1,7 +1,7 @@
-"""What drover itself costs: a chain of pass-through operators against the same rows through a bare `mapInArrow`.
+"""The overhead of drover: a chain of pass-through operators against the same rows through a bare `mapInArrow`.
 
-`bare` is what no operator with state could do: rows stay in the partition they were read in. `shuffled` brings the rows
-to another partition first, as anything that keeps state by key must.
+`bare` keeps rows in the partition they were read in, which no operator with state could do. `shuffled` first brings the
+rows to another partition, as any operator with state by key must.
 """
 
 from __future__ import annotations

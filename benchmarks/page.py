@@ -1,4 +1,4 @@
-"""Write the tables of docs/explanation/placement.md and herding.md again: `python -m benchmarks.page`, half an hour."""
+"""Rewrite the tables of docs/explanation/placement.md and herding.md: `python -m benchmarks.page`, half an hour."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAGES = {"placement.md": ("placement", "resilience", "optimum", "steadiness"), "
 
 
 def fill(text: str, name: str, table: str) -> str:
-    """Return the page with another table in the block that follows the command that prints it."""
+    """Return the page with a new table in the block that follows the command that prints it."""
     block = re.compile(rf"(```console\n\$ python -m benchmarks {name}\n).*?(```)", re.DOTALL)
     if not block.search(text):
         raise ValueError(f"the page has no block for {name}: ```console, then $ python -m benchmarks {name}")

@@ -1,4 +1,4 @@
-"""The simulator's peer: the same chains on the same nodes in SimPy, with the same arrivals and the same chance.
+"""The simulator's peer: the same chains on the same nodes in SimPy, with the same arrivals and random numbers.
 
 Rule 1: it does no more than the measured part of the event core: services, queues, fractions, latencies at the end.
 """
@@ -23,7 +23,7 @@ MASK = 2**64 - 1
 
 @dataclass
 class Tally:
-    """What is counted; `chance` is the state of each operator's."""
+    """The counters of a run; `chance` is the state of each operator's random numbers."""
 
     chance: list[int]
     invocations: int = 0
@@ -33,7 +33,7 @@ class Tally:
 
 @dataclass
 class Lean:
-    """A queue with as little of SimPy as will do: a node that sleeps is woken by an event."""
+    """A queue with a minimum of SimPy: an event wakes a node that sleeps."""
 
     env: simpy.Environment
     waiting: deque[tuple[int, float]] = field(default_factory=deque)
@@ -47,7 +47,7 @@ class Lean:
 
 
 def passing(tally: Tally, j: int, selectivity: float) -> int:
-    """How many tuples come of one: drawn as the event core draws."""
+    """The number of output tuples for one input tuple, drawn as the event core draws it."""
     z = tally.chance[j] = (tally.chance[j] + 0x9E3779B97F4A7C15) & MASK
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK

@@ -1,6 +1,6 @@
-"""How long placing takes: kernels against the text's own figures, and against its pseudo-code in plain numpy.
+"""The time of placing: kernels against the text's own figures, and against its pseudo-code in plain numpy.
 
-Single thread, compiling left out. The text's figures (table 1 of [Xing05]) are from a machine of 2005.
+Single thread, without compiling. The text's figures (table 1 of [Xing05]) are from a machine of 2005.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def seconds(action: Callable[[], object], times: int = 7) -> float:
 
 
 def exponent(sizes: list[int], took: list[float]) -> float:
-    """The power of the size that the time grows with, by least squares on logarithms."""
+    """The exponent with which time grows with size, by least squares on logarithms."""
     return float(np.polyfit(np.log(sizes), np.log(took), 1)[0])
 
 
@@ -94,7 +94,7 @@ def time_rounds(outcome: Outcome, quick: bool) -> None:
 
 
 def wide(n: int, m: int) -> PlacementProblem:
-    """So many units with loads drawn at random, unevenly spread."""
+    """A problem of this many units with random, uneven loads."""
     rng = default_rng(1)
     series = rng.exponential(1, (m, 1)) * rng.uniform(0.5, 1.5, (m, 10))
     return PlacementProblem(

@@ -1,6 +1,6 @@
-"""Processor time of this process and of all it has started: Java, and Python's workers.
+"""Processor time of this process and its descendants: Java, and Python's workers.
 
-On a machine that others use too, it says more about the work done than a clock does.
+On a shared machine, it says more about the work done than a clock does.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def cpu_seconds() -> float:
 
 
 def worker_bytes() -> dict[int, int]:
-    """Return the resident memory of each of Spark's Python processes that have no children: the workers."""
+    """Return the resident memory of each Python process of Spark without children: the workers."""
     family = processes()
     parents = {int(fields[PARENT]) for fields in family.values()}
     return {

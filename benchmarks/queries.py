@@ -1,8 +1,9 @@
-"""Small continuous queries by the thousand: filter by source and threshold, count and mean over windows.
+"""Thousands of small continuous queries: filter by source and threshold, count and mean over windows.
 
-Plain Spark has two sides: a streaming query for each, which is what people write, at numbers where that still runs; and
-the expert's single query, which joins the rows with a broadcast table of rules and groups by rule. drover takes the
-same rules as submitted queries: of one shape, of fifty shapes, and a hundred thousand of one shape.
+Plain Spark has two sides. One is a streaming query for each rule, which is what people write, in numbers that Spark can
+still run. The other is the expert's single query, which joins the rows with a broadcast table of rules and groups by
+rule. drover gets the same rules as submitted queries: of one shape, of fifty shapes, and a hundred thousand of one
+shape.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def rules(count: int) -> pl.DataFrame:
 
 
 def query(rule: int, site: str, least: float, shape: int = 0) -> dict[str, Any]:
-    """A rule as a query; with a shape from 1 on, one that differs from the others in more than constants."""
+    """A rule as a query; from shape 1 on, queries differ in more than constants."""
     where = f"site = '{site}' and value > {least}" + (f" and value < 100 + {shape}" if shape % 2 else "")
     size = f"{WINDOW + shape // 10} s"
     mean = ("avg(value)", "sum(value)", "max(value)", "min(value)", "avg(value + 1.0)")[shape // 2 % 5]
@@ -150,7 +151,7 @@ def spark_side(feed: Feed, count: int, *, single: bool) -> SparkSide:
 def run_groups(
     spark: SparkSession, groups: Sequence[Sequence[Side]], batches: int, warm_up: int, outcome: Outcome
 ) -> dict[str, float]:
-    """Run groups of sides one after the other, the sides of a group in turn; return the median seconds of each."""
+    """Run groups of sides one after the other, with the sides of a group in turn; return the median seconds of each."""
     took: dict[str, float] = {}
     for sides in groups:
         seconds, busy = take_turns(spark, sides, range(batches), warm_up)

@@ -1,7 +1,7 @@
-"""How much larger feasible sets are: the instances of Fig. 6.1 [Xing06], every policy, and the search beyond ROD.
+"""The size of feasible sets: the instances of Fig. 6.1 [Xing06], every policy, and the search beyond ROD.
 
-10 nodes, 5 streams, random trees with uneven costs; sizes on points that no search has seen. The text names no
-distributions: these are those of `network/generate`.
+10 nodes, 5 streams, and random trees with uneven costs. Sizes are measured on points that no search has seen. The text
+names no distributions; these are those of `drover_lab.generate`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The sides of a comparison: streaming queries that take one batch after the other, and how long each takes.
+"""The sides of a comparison: streaming queries that process one batch after the other, and how long each batch takes.
 
 Rule 1: the time of a batch is Spark's own `triggerExecution`, from the listing of the source to the commit of the
-offsets, for drover and for plain Spark alike. Of several queries it is the time from the first start to the last end.
-Rule 2: what a side gave out is counted while it runs, at next to no cost, and compared with the others'.
+offsets, for drover and for plain Spark alike. For several queries it is the time from the first start to the last end.
+Rule 2: the results of a side are counted while it runs, at almost no cost, and compared with those of the others.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Side(Protocol):
     def start(self, spark: SparkSession) -> None: ...
 
     def step(self, batch: int) -> float:
-        """Take a batch and return its seconds."""
+        """Process a batch and return its seconds."""
         ...
 
     def totals(self) -> Totals: ...
@@ -88,9 +88,9 @@ class Batches:
     seen: dict[str, int] = field(default_factory=dict)  # by query: how many of its batches
 
     def wait(self) -> float:
-        """Wait for the batch that was just shown and return its seconds.
+        """Wait for the batch that was just shown, and return its seconds.
 
-        A query that looked while files were being shown takes them in two batches, which count as one.
+        A query that looked while files were being shown processes them in two batches, which count as one.
         """
         starts, ends = [], []
         for query in self.queries:

@@ -1,8 +1,8 @@
-"""How fast the simulator is, and what it says of plans near saturation.
+"""The speed of the simulator, and its results for plans near saturation.
 
-The default experiment of [Xing05]: 20 nodes, 20 chains of 10 operators of 1 ms, a periodic load with evenly spaced
-offsets. The peer is SimPy, with the same arrivals and the same chance; its latencies must come out the same. Times are
-processor time, one thread on either side.
+The default experiment of [Xing05]: 20 nodes, 20 chains of 10 operators of 1 ms, and a periodic load with evenly spaced
+offsets. The peer is SimPy, with the same arrivals and random numbers; its latencies must be equal. Times are processor
+time, with one thread on either side.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def default_case(
 def uneven(model: Model) -> Model:
     """The same with costs up to a tenth higher or lower.
 
-    If all are equal, nodes end services at the same time up to rounding, and two simulators order them differently.
+    With equal costs, nodes end services at the same time up to rounding, and two simulators order them differently.
     """
     costs = default_rng(7).uniform(0.9e-3, 1.1e-3, model.m)
     said = {name: Behaviour(float(cost)) for name, cost in zip(model.operators, costs, strict=True)}
@@ -69,7 +69,7 @@ def drawn(model: Model, work: tuple[Periodic, ...], stop: float) -> list[Floats]
 
 
 def core_speed(model: Model, places: Ints, arrivals: list[Floats], stop: float, schedule: str, times: int = 5) -> float:
-    """Invocations per processor second of the event core alone; the best of some runs: others use the machine, too."""
+    """Invocations per processor second of the event core alone: the best of some runs on a shared machine."""
     best = math.inf
     for _ in range(times):
         engine = Engine(model, SimulatedCluster(int(places.max()) + 1), places[model.unit_of], schedule=schedule)

@@ -1,4 +1,4 @@
-"""How long the state store takes: `python benchmarks/state.py [directory]`; figures are medians in milliseconds."""
+"""The speed of the state store: `python benchmarks/state.py [directory]`; figures are medians in milliseconds."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How steady nodes are: correlation-based plans and the search beyond them, in the window and on fresh ones.
+"""The steadiness of node loads: correlation-based plans and the search beyond them, in the window and in later ones.
 
 The default problem of [Xing05]: 20 nodes, 20 chains of 10 operators, a periodic load with evenly spaced offsets and
-Poisson arrivals, h = 10 samples of a second. A ratio above 1 means that the figure is within what is wanted.
+Poisson arrivals, h = 10 samples of a second. A ratio above 1 means that the figure reaches its target.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def compare_with_table_3(outcome: Outcome, seeds: range) -> None:
 
 
 def moved_by_rounds(problem: PlacementProblem, places: Ints, name: str, rng: np.random.Generator) -> tuple[Ints, float]:
-    """The plan after some rounds, and the load moved on the way, as a share of all."""
+    """The plan after some rounds, and the load moved on the way, as a fraction of all."""
     moved = 0.0
     for _ in range(ROUNDS):
         found = run_round(problem, places, METHODS[name], rng)

@@ -1,6 +1,6 @@
-"""How long the tasks of a batch took, by Spark's own count: of drover's nodes and of Spark's partitions alike.
+"""The time of the tasks of a batch, as Spark counts it: for drover's nodes and for Spark's partitions alike.
 
-Rule 1: only stages with as many tasks as there are nodes count: those that read the sources have one per file.
+Rule 1: only stages with as many tasks as nodes count; stages that read the sources have one task per file.
 """
 
 from __future__ import annotations

@@ -124,7 +124,6 @@ def test_inputs_and_expressions_are_found_by_the_record(operator: Operator) -> N
 NAMES_KINDS: Final = {
     "network/operators/__init__.py": "the table itself",
     "network/build.py": "the builder has a method per kind; `Builder.add` takes any",
-    "network/queries": "what queries can share is worked out for a closed set of kinds, see `in_queries`",
 }
 
 

@@ -46,12 +46,12 @@ def index(results: Sequence[ExperimentResult], texts: Mapping[str, str]) -> Iter
     yield ""
     yield (
         f"{len(results)} experiments, {len(verdicts)} claims; {sum(verdict.holds for verdict in verdicts)} hold. "
-        "Claims that are drover's own and not a text's say so. None was tuned to hold: where a text leaves a parameter "
-        "open, its page says what was chosen. A claim that could not be judged counts as one that does not hold."
+        "A claim of drover's own says so. No claim was tuned to hold: where a text leaves a parameter open, the page "
+        "says what we chose. A claim that could not be judged counts as one that does not hold."
     )
     if any(result.quick for result in results):
         yield ""
-        yield "**Quick versions**, with few rows: to see that they run, not to be quoted."
+        yield "These are **quick versions** with few rows. They show that the experiments run; do not quote them."
     for letter, title in texts.items():
         here = [result for result in results if result.experiment.name.startswith(f"{letter}-")]
         if here:
@@ -96,7 +96,7 @@ def page(result: ExperimentResult) -> Iterator[str]:
     for verdict in result.verdicts:
         if not verdict.holds and verdict.why:
             yield ""
-            yield f"Why `{verdict.claim}` does not hold, as far as we see: {verdict.why}"
+            yield f"Why `{verdict.claim}` does not hold, as far as we can tell: {verdict.why}"
     yield ""
     yield from _parameters(result)
     for panel in experiment.panels:
@@ -119,10 +119,10 @@ def _parameters(result: ExperimentResult) -> Iterator[str]:
     for grid in experiment.quick if result.quick else experiment.grids:
         yield f"- {_grid(grid)}"
     yield ""
-    yield f"{len(result.rows)} rows. Measured are:"
+    yield f"{len(result.rows)} rows. The measurements are:"
     yield ""
     for name, meaning in experiment.columns.items():
-        clock = " (by a clock: not the same the next time)" if name in experiment.timed else ""
+        clock = " (measured by a clock, so it differs from run to run)" if name in experiment.timed else ""
         yield f"- `{name}`: {meaning}{clock}"
 
 

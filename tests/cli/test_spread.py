@@ -80,7 +80,7 @@ def test_changes_pile_up_to_a_limit(pen: ControlRun, capsys: pytest.CaptureFixtu
         pytest.param("j", ["\x1b[31m"], 1, "spread is", id="no shape at all"),
         pytest.param("j", ["--", "-1"], 1, "spread is '-1', but", id="below nothing"),
         pytest.param("j", [], 2, "Missing argument 'SHAPE...'", id="no shape"),
-        pytest.param("a", ["2"], 1, "'a' is no join that can be spread. Known: j.", id="no join"),
+        pytest.param("a", ["2"], 1, "'a' is not a join that can be spread. Known: j.", id="no join"),
         pytest.param("jj", ["2"], 1, "Did you mean j? Known: j. To spread another join, write", id="no such join"),
     ],
 )

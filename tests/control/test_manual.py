@@ -89,7 +89,7 @@ def test_nothing_is_told_before_anything_is_measured() -> None:
 @pytest.mark.parametrize(
     ("join", "wish", "says"),
     [
-        pytest.param("some", 2, "'some' is no join that can be spread", id="no join"),
+        pytest.param("some", 2, "'some' is not a join that can be spread", id="no join"),
         pytest.param("j", 0, "spread is 0, but a join is spread over a grid of 1 to 1000 instances", id="none"),
         pytest.param("j", True, "spread is True, but", id="a truth"),
         pytest.param("j", (2,), r"spread is \(2,\), but", id="half a grid"),

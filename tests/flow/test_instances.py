@@ -95,7 +95,7 @@ def test_new_instances_avoid_closed_nodes_unless_all_are_closed() -> None:
     assert request_spread(plan_of(found), found, "j", 3, closed={0, 1, 2}).instances["j"].others == (2, 0)
 
 
-@pytest.mark.parametrize(("name", "says"), [("plain", "is no join that can be spread"), ("jj", "Did you mean j")])
+@pytest.mark.parametrize(("name", "says"), [("plain", "is not a join that can be spread"), ("jj", "Did you mean j")])
 def test_a_join_that_cannot_be_spread_is_refused(name: str, says: str) -> None:
     with pytest.raises(DroverError, match=says):
         request_spread(plan_of(network()), network(), name, 2)

@@ -123,7 +123,7 @@ def test_shapes_change_while_it_runs_crashes_and_starts_again(spark: SparkSessio
     ("join", "spread", "words"),
     [
         pytest.param("pears", 2, "Did you mean pairs", id="no such join"),
-        pytest.param("larger", 2, "'larger' is no join that can be spread", id="no join"),
+        pytest.param("larger", 2, "'larger' is not a join that can be spread", id="no join"),
         pytest.param("pairs", (0, 2), "Write auto, a number of instances such as 4, or rows x columns", id="no grid"),
         pytest.param("pairs", "whole", "spread is 'whole', but a join is spread over a grid", id="no word"),
     ],

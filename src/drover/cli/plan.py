@@ -141,6 +141,6 @@ def show_proposal(checkpoint: str | None, as_json: bool) -> None:
 
 
 def _spinner(words: str) -> AbstractContextManager[object]:
-    """Return a display for work that may take seconds; it shows nothing if standard error is no terminal."""
+    """Return a display for work that may take seconds; it shows nothing if standard error is not a terminal."""
     console = Console(stderr=True)
     return console.status(words) if console.is_terminal else nullcontext()

@@ -1,7 +1,8 @@
-"""Lasting changes of load: periods from before such a change say nothing about the periods to come.
+"""Lasting changes of load: periods before such a change say nothing about the periods after it.
 
-Rule 1: what a source often does is no change. Bursts that were seen before count as noise. Rule 2: a change of cost is
-looked for in node loads, not in operators. There it matters, and the noise of single operators averages out.
+Rule 1: a rate that a source often has is not a change. Bursts that were seen before count as noise.
+Rule 2: changes of cost are looked for in node loads, not in operators. There they matter, and the noise of single
+operators averages out.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class ControlState:
     moved: Mapping[str, int] = field(default_factory=dict)  # period of each unit's last move
     move_cost: MoveCost = field(default_factory=MoveCost)
     last_change: int = 0  # period of the last lasting change of load; decisions ignore earlier periods
-    known_from: int = 0  # first period that counts as usual; a rate seen since then is no change
+    known_from: int = 0  # first period that counts as usual; a rate seen since then is not a change
     placed: bool = False  # whether the first plan from scratch was decided on
     trial: Proposal | None = None  # has to prove itself before it is accepted
     waiting: Proposal | None = None  # waits to be applied

@@ -45,7 +45,7 @@ class JoinInstance(Operator):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The names under which it reads its rows, left and right; they are no streams of the network."""
+        """The names under which it reads its rows, left and right; they are not streams of the network."""
         return tuple(port.reader for port in self.ports)
 
     @property
@@ -192,7 +192,7 @@ def spread_join(network: Network, name: str) -> Join:
     known = {join.name: join for join in spread_joins(network)}
     if name not in known:
         raise DroverError(
-            f"{shorten(name)} is no join that can be spread. {nearest(name, known)}"
+            f"{shorten(name)} is not a join that can be spread. {nearest(name, known)}"
             f"Known: {', '.join(known) or 'none'}. To spread another join, write spread: auto in the network, "
             "and start with an empty checkpoint."
         )

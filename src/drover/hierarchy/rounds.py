@@ -2,7 +2,7 @@
 
 Rule 1: a node is in one round at a time. A node in another round replies that it is busy, which costs it nothing.
 Rule 2: no function here changes the owner of an operator. A round ends in hand-overs, or without any effect.
-Rule 3: a node sends no empty offers, and a reply without bundles is no promise.
+Rule 3: a node sends no empty offers, and a reply without bundles is not a promise.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def repeat_reply(node: NodeState, request: Request, now: float) -> Phase:
 
 def reply_busy(node: NodeState, request: Request, _now: float) -> Phase:
     """Reply that this node is in another round."""
-    # A busy reply is no promise, so the node keeps its phase.
+    # A busy reply is not a promise, so the node keeps its phase.
     kind = OfferReply if isinstance(request, OfferRequest) else DemandReply
     node.messages.append(kind(node.node, request.sender, request.round, busy=True))
     return node.phase

@@ -119,7 +119,7 @@ def needed(columns: Floats) -> tuple[list[int], Floats]:
 
 
 def _edges(units: Floats, indices: list[int]) -> list[int]:
-    """Return the columns, of length 1 each, that are no mixture of the others; of equal columns, only one."""
+    """Return the columns, of length 1 each, that are not a mixture of the others; of equal columns, only one."""
     kept: list[int] = []
     for index in indices:
         if not any(np.abs(units[:, other] - units[:, index]).max() <= SAME for other in kept):

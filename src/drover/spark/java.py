@@ -149,7 +149,7 @@ def wrapper_text(java: JavaHome) -> str:
 
 
 def is_ours(directory: Path) -> bool:
-    """Return whether the directory is no link, belongs to this user and is closed to all others."""
+    """Return whether the directory is not a link, belongs to this user and is closed to all others."""
     try:
         found = directory.lstat()
     except OSError:

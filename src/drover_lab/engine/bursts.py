@@ -36,21 +36,21 @@ CORES: Final = 2  # that nodes share in a rehearsal
 WANTED: Final = 0.3  # share of the critical path that is to be saved
 
 COLUMNS: Final = {
-    "latency_mean": "seconds from when a row was due to the commit of its batch",
-    "latency_p95": "seconds that 95 % of the rows took at most",
-    "latency_max": "seconds that the slowest row took",
+    "latency_mean": "seconds from the due time of a row to the commit of its batch, mean",
+    "latency_p95": "the same, 95th percentile over rows",
+    "latency_max": "the same for the slowest row",
     "batch_p50": "seconds of a batch, median",
-    "batch_p95": "seconds that 95 % of the batches took at most",
+    "batch_p95": "seconds of a batch, 95th percentile",
     "batch_max": "seconds of the slowest batch",
     "critical": "busy seconds of the busiest node, per second",
     "busy": "busy seconds of all nodes, per second",
     "moves": "units that the control loop has moved",
-    "behind": "1 if the run fell behind and was broken off",
+    "behind": "1 if the run fell behind and was stopped",
 }
 
 
 def measured(found: Rehearsal, since: float) -> Row:
-    """Return the columns of a rehearsal, from a moment on."""
+    """Return the measurements of a rehearsal from a given second on."""
     rest = found.since(since)
     took = [each.seconds.whole for each in rest.batches] or [np.nan]
     late = rest.latency if len(rest.latency) else np.array([np.nan])
@@ -86,7 +86,7 @@ def day_network() -> Network:
 
 
 def known_plan(network: Network, nodes: int, seconds: float) -> Plan:
-    """Return the plan of a search that knows all rates of the day beforehand, second by second of the run."""
+    """Return the plan that the search finds if it knows all rates of the day, second by second of the run."""
     rates = day_rates(len(network.sources), DAY_RATE)
     part = rates.reshape(len(rates), int(seconds), -1).mean(axis=2)
     series = {source.name: part[k].tolist() for k, source in enumerate(network.sources)}
@@ -120,7 +120,7 @@ def cut_below(rows: pl.DataFrame) -> Finding:
 
 
 def auto_finds(rows: pl.DataFrame) -> Finding:
-    """Find whether the loop comes as far as the cut plan on the critical path, from the connected one."""
+    """Find whether the loop gets at least half way from the connected plan to the cut plan's critical path."""
     loads = numbers_of(rows, "load")
     found = {plan: [mean(rows, "critical", plan=plan, load=load) for load in loads] for plan in PLACES}
     moves = [mean(rows, "moves", plan="auto", load=load) for load in loads]
@@ -134,7 +134,7 @@ def auto_finds(rows: pl.DataFrame) -> Finding:
 
 
 def saved(column: str, least: float, nodes: int, rows: pl.DataFrame) -> Finding:
-    """Find what share of a column the loop saves against hash placement."""
+    """Find what fraction of a column the loop saves compared with hash placement."""
     part = select(rows, nodes=nodes)
     if not len(part):
         return unjudged(f"{nodes} nodes were not run")
@@ -149,24 +149,27 @@ def saved(column: str, least: float, nodes: int, rows: pl.DataFrame) -> Finding:
 
 
 ABOUT_TWO: Final = """
-Two chains of two synthetic operators on two nodes, on Spark with one core for each node. Bursts of 5 s, the high rate
-twice the low one, one stream high while the other is low; Poisson arrivals, 1 ms of processor time for each tuple in
-each operator. *connected* has each chain on a node of its own, *cut* one operator of each chain on each node; *auto*
-begins connected and lets the control loop decide, with default settings. Spark's own work shares the two cores, so that
-loads are lower than in the simulator. Latency is from when a row was due to the commit of its batch.
+Two chains of two synthetic operators on two nodes, on Spark with one core for each node. Bursts last 5 s. The high
+rate is twice the low one, and one stream is high while the other is low. Arrivals are Poisson, and every operator
+spends 1 ms of processor time on a tuple. *connected* has each chain on a node of its own. *cut* has one operator of
+each chain on each node. *auto* begins with the connected plan and lets the control loop decide, with default
+settings. Spark's own work shares the two cores, so loads are lower than in the simulator. Latency is the time from
+when a row is due to the commit of its batch.
 """
 ABOUT_DAY: Final = f"""
-A day of calls of the {FUNCTIONS} busiest functions of a cloud (Azure Functions, 2019) passes in two minutes through
-{FUNCTIONS * LENGTH} synthetic operators, each stream with the rate of one function; {DAY_RATE:g} tuples per second on
-average, 1 ms of processor time each. *hash* places by a hash of the operator's name, as Spark does with keys; *auto*
-begins with the same plan and lets the control loop decide; *known* is the best plan that the search finds for the whole
-day, known beforehand: about what a plan that stays can save at all. There are two cores: with more nodes, several share
-a core, and only processor time tells how long a node takes. The loop is told so (`capacity`: a quarter of a busy second
-per second for each of eight nodes); all else has its default.
+The load is a day of calls of the {FUNCTIONS} busiest functions of a cloud (Azure Functions, 2019). It passes in two
+minutes through {FUNCTIONS * LENGTH} synthetic operators. Each stream has the rate of one function. There are
+{DAY_RATE:g} tuples per second on average, with 1 ms of processor time each.
+
+*hash* places by a hash of the operator's name, as Spark does with keys. *auto* begins with the same plan and lets the
+control loop decide. *known* is the best plan that the search finds if it knows the whole day in advance. This is
+about as much as a fixed plan can save. There are two cores. With more nodes, several share a core, and only processor
+time says how long a node takes. The loop knows this (`capacity`: a quarter of a busy second per second for each of
+eight nodes). All other settings have their defaults.
 """
 WHY_DAY: Final = (
-    "there is not more to save than the plan that knows the day saves: among 48 operators of which none is very heavy "
-    "a hash is not far from even, the less so the fewer nodes there are; and the loop learns while the day passes."
+    "The plan that knows the day shows how much there is to save. Among 48 operators, none of them very heavy, a hash "
+    "is nearly even, and more so with fewer nodes. Also, the loop learns while the day passes."
 )
 
 EXPERIMENTS: Final = (
@@ -183,12 +186,12 @@ EXPERIMENTS: Final = (
                 "cut-below",
                 "The cut plan has much smaller latency than the connected one.",
                 cut_below,
-                "a batch costs a fixed time that no plan saves, and the low loads leave little to wait for.",
+                "A batch has a fixed cost that no plan saves, and at low loads there is little waiting.",
             ),
             Claim(
                 "auto-finds-it",
-                "Not in the text: the loop, begun with the connected plan, comes at least half way "
-                "to the cut plan on the critical path.",
+                "Not in the text: the loop starts with the connected plan and gets at least half way to the cut "
+                "plan's critical path.",
                 auto_finds,
             ),
         ),

@@ -27,14 +27,14 @@ FIT: Final = 0.8  # correlation from which on points lie on a line
 CERTAIN: Final = 3.0  # standard errors from which on a difference is none of chance
 
 COLUMNS: Final = {
-    "batch": "seconds of the nodes in a batch without a move or loading, median",
-    "moving": "seconds of the nodes in a batch with a move, median; where there is state, of those that loaded it",
-    "extra": "the difference: what a move takes",
+    "batch": "seconds of the nodes in a batch without moves and loading, median",
+    "moving": "seconds of the nodes in a batch with a move, median; with state, of the batches that loaded it",
+    "extra": "the difference: the time of a move",
     "error": "standard error of that difference",
     "state_bytes": "bytes of state that move",
     "moves": "batches with a move",
-    "loaded": "of these, batches in which the process that ran the node had to load the state",
-    "reloads": "batches without a move in which it had to, because Spark gave the node another process",
+    "loaded": "batches with a move in which the node's process had to load the state",
+    "reloads": "batches without a move in which it had to, because Spark ran the node in another process",
 }
 
 
@@ -51,7 +51,7 @@ def network_of(operators: int, groups: int) -> Network:
 
 
 def rows_for(groups: int, seconds: float, seed: int) -> pl.DataFrame:
-    """Return a row of every group at once, then some rows per second."""
+    """Return one row of every group at once, then some rows per second."""
     rng = np.random.default_rng(seed)
     count = int(seconds * RATE)
     times = np.concatenate([[0.0], np.full(groups, 0.5), np.sort(rng.uniform(1.0, seconds, count))])
@@ -63,7 +63,7 @@ def rows_for(groups: int, seconds: float, seed: int) -> pl.DataFrame:
 
 
 def run_moves(row: Row) -> Row:
-    """Move all operators to and fro between two nodes while rows come, and compare batches."""
+    """Move all operators back and forth between two nodes while rows arrive, and compare batches."""
     from drover_lab.engine.rehearsal import rehearse  # noqa: PLC0415 - Spark takes a second to import
 
     network = network_of(int(row["operators"]), int(row["groups"]))
@@ -119,14 +119,17 @@ def linear(x: str, where: Row, rows: pl.DataFrame) -> Finding:
 
 
 ABOUT: Final = """
-All operators of a stream move together, to and fro between two nodes, while rows come; a move is a changed plan for the
-next batch, and costs what that batch takes longer on the nodes than others do. Nothing is suspended: rows that come
-meanwhile are in the batch after. The text packs, ships and unpacks operators, which takes it 80 ms for each; here a
-worker has every operator's code already, and only state is read, from files that the old node wrote in any case. Spark
-does not bind a node to a process: on one machine the process that a unit comes to may be the one that it left, and then
-nothing is read; such moves are not counted where there is state.
+All operators of a stream move together, back and forth between two nodes, while rows arrive. A move is a changed plan
+for the next batch. Its cost is the extra time of that batch on the nodes. Nothing is suspended: rows that arrive
+meanwhile are in the next batch. The text packs, ships and unpacks operators, which takes 80 ms for each. In drover, a
+worker already has the code of every operator. It only reads state, from files that the old node writes anyway. Spark
+does not bind a node to a process. On one machine, a unit may return to the process that it left, and then nothing is
+read. Where there is state, we do not count such moves.
 """
-WHY: Final = "operators without state have nothing to move, and reading state is quick against the scatter of batches."
+WHY: Final = (
+    "Operators without state have nothing to move, and reading state takes little time compared with the "
+    "variation of batches."
+)
 
 EXPERIMENTS: Final = tuple(
     Experiment(

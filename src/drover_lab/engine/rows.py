@@ -33,7 +33,7 @@ def trace(name: str) -> Path:
 
 
 def arrivals(rates: Floats, step: float, rng: Generator) -> Floats:
-    """Return the times, in seconds, of Poisson arrivals at rates, (steps,) per second, that hold for `step` seconds."""
+    """Return times of Poisson arrivals, in seconds, at rates, (steps,) per second, each for `step` seconds."""
     counts = rng.poisson(rates * step)
     starts = np.repeat(np.arange(len(rates)) * step, counts)
     return np.sort(starts + rng.uniform(0, step, len(starts)))
@@ -53,7 +53,7 @@ def rows_of(network: Network, times: dict[str, Floats]) -> pl.DataFrame:
 
 
 def bursts(network: Network, rate: float, seconds: float, seed: int) -> pl.DataFrame:
-    """Return rows in bursts of 5 s, the high rate twice the low one, every second stream when the others are low."""
+    """Return rows in bursts of 5 s, with the high rate twice the low one; every second stream is out of phase."""
     rng = default_rng(seed)
     ticks = np.arange(0, seconds, TICK)
     times = {}
@@ -76,7 +76,7 @@ def day_rates(streams: int, rate: float) -> Floats:
 
 
 def busy_day(network: Network, rate: float, seconds: float, seed: int) -> pl.DataFrame:
-    """Return rows that follow the functions of a day that passes in so many seconds, `rate` in all on average."""
+    """Return rows that follow the functions of a day, which passes in `seconds`, with `rate` in all on average."""
     rates = day_rates(len(network.sources), rate)
     step = seconds / rates.shape[1]
     rng = default_rng(seed)

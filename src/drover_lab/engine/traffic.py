@@ -1,4 +1,4 @@
-"""Fig. 6.12 and 6.13 [Xing06] on the real engine: 160 window aggregates on a real log, rates scaled up."""
+"""Fig. 6.12 and 6.13 [Xing06] on the real engine: 160 window aggregates on a real log at multiples of its rate."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ BEHIND: Final = 5.0  # seconds of mean latency from which on a plan has fallen b
 
 @cache
 def network() -> Network:
-    """Return the sixteen aggregates of each of ten sub-streams."""
+    """Return the network: sixteen aggregates on each of ten sub-streams."""
     return aggregates(AggregateParameters(streams=STREAMS, lateness="0 s"))
 
 
 def rows_of(multiplier: int, hours: float) -> pl.DataFrame:
-    """Return the last hours of the log, each request so many times within its second, by sub-stream of its client."""
+    """Return the last hours of the log, by sub-stream of the client. Each request is repeated within its second."""
     log = pl.read_csv(trace(LOG)).select("ts", "client", "url", "bytes").sort("ts")
     first = log["ts"].max() - hours * 3600  # type: ignore[operator]  # whole seconds
     part = log.filter(pl.col("ts") >= first)
@@ -54,7 +54,7 @@ def rows_of(multiplier: int, hours: float) -> pl.DataFrame:
 
 @cache
 def statistics(hours: float) -> Statistics:
-    """Return what the aggregates cost, measured in a run of the log as it is."""
+    """Return the costs of the aggregates, measured in a run of the log at its own rate."""
     from drover.spark.meter import Meter  # noqa: PLC0415 - Spark takes a second to import
     from drover_lab.engine.rehearsal import rehearse  # noqa: PLC0415 - as above
 
@@ -71,7 +71,7 @@ def statistics(hours: float) -> Statistics:
 
 @cache
 def plan_of(policy: str, hours: float) -> Plan:
-    """Return the plan that a policy makes of what was measured."""
+    """Return the plan that a policy makes from the measured costs."""
     said = statistics(hours)
     problem = problem_of(make_profile(network(), [(Origin.MEASURED, said)]), np.ones(NODES), series=said.series)
     return problem.plan(propose(problem, policy, default_rng(0)))
@@ -88,7 +88,7 @@ def run_policy(row: Row) -> Row:
 
 
 def best(column: str, rows: pl.DataFrame) -> Finding:
-    """Find whether ROD's latency is the least at the highest rate."""
+    """Find whether ROD has the lowest latency at the highest rate."""
     top = max(numbers_of(rows, "multiplier"))
     found = {policy: mean(rows, column, policy=policy, multiplier=top) for policy in POLICIES}
     words = f"{column} at {top:g} times the rate: " + ", ".join(
@@ -116,15 +116,15 @@ def survives(rows: pl.DataFrame) -> Finding:
 
 
 ABOUT: Final = f"""
-Sixteen window aggregates (count and mean size; per second, per minute, the last ten seconds, the last minute; by client
-and by client and URL) on each of {STREAMS} sub-streams of a real web log: its last hour passes in
-{3600 / SPEED:g} s, each request as many times as the multiplier says. On Spark with one core for each of
-{NODES} nodes; the text has five machines and a trace of packets. Plans are made of costs, selectivities and rates that
-were measured at multiplier 1.
+Sixteen window aggregates run on each of {STREAMS} sub-streams of a real web log. They compute count and mean size;
+per second, per minute, over the last ten seconds and over the last minute; by client, and by client and URL. The last
+hour of the log passes in {3600 / SPEED:g} s. Each request is repeated as many times as the multiplier says. Spark has
+one core for each of {NODES} nodes; the text has five machines and a trace of packets. Plans are made from costs,
+selectivities and rates that were measured at multiplier 1.
 """
 WHY: Final = (
-    "the aggregates take whole columns at a time and keep no node busy: what falls behind at high rates is reading and "
-    "shipping rows, which is the same for every plan. The text's engine takes tuple by tuple."
+    "The aggregates process whole columns at a time and keep no node busy. At high rates, reading and shipping rows "
+    "falls behind, and that is the same for every plan. The text's engine processes one tuple at a time."
 )
 
 EXPERIMENTS: Final = tuple(

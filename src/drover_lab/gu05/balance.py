@@ -16,13 +16,13 @@ from drover_lab.table import Claim, Experiment, Finding, Panel, ParameterGrid, R
 POLICIES: Final = ("ssp", "grid", "llf")
 BASE: Final[dict[str, Value]] = {"joins": 2, "nodes": 10, "servers": 10, "seconds": 5000.0, "section": 5000.0}
 COLUMNS: Final = {
-    "utilisation": "share of the server's capacity that went into join operations",
+    "utilisation": "fraction of the server's capacity spent on join operations",
     "received": "tuples that it received, per second",
 }
 
 
 def measure(row: Row) -> Row:
-    """Return what one server did; `server` counts from 1."""
+    """Return the work of one server; `server` counts from 1."""
     found = outcome_of(row, "server")
     i = int(row["server"]) - 1
     return {
@@ -38,7 +38,7 @@ def spread(rows: pl.DataFrame, policy: str) -> float:
 
 
 def balanced(rows: pl.DataFrame, first: str, other: str, factor: float) -> Finding:
-    """Find whether a policy's utilisation differs less between servers than another's, by that factor."""
+    """Find whether utilisation varies less between servers under one policy than under another, by that factor."""
     if missing := lacks(rows, (first, other), "server"):
         return missing
     mine = spread(rows, first)
@@ -72,7 +72,7 @@ EXPERIMENTS: Final = (
     Experiment(
         name="D-fig6",
         title="Utilisation of ten servers with two joins",
-        about=f"Both joins are spread over all ten servers (the text does not say over how many); 5000 s.\n{SETTING}",
+        about=f"The text does not say how many servers each join uses. Here both use all ten, for 5000 s.\n{SETTING}",
         grids=grids(BASE, 10, 5),
         quick=grids({**BASE, "nodes": 4, "servers": 4, "seconds": 300.0, "section": 300.0}, 4, 1),
         measure=measure,

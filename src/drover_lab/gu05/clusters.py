@@ -1,6 +1,6 @@
-"""What rows of text D have in common: servers, streams, who spreads joins and how.
+"""What rows of text D have in common: servers, streams, and the policies that spread joins.
 
-Rule 1: rows of one seed have the same servers and the same arrivals, whoever spreads them.
+Rule 1: rows of one seed have the same servers and the same arrivals, whatever the policy.
 """
 
 from __future__ import annotations
@@ -25,23 +25,26 @@ WINDOW: Final = 10.0  # seconds, of every stream
 PERIOD: Final = 50.0  # seconds after which throughput is sampled, and shapes may change
 PAYBACK: Final = 300.0  # seconds in which a change of shape has to win back its copies
 SETTING: Final = """
-Servers have U[1000, 5000] MIPS and room for U[1000, 2000] tuples; a join operation takes 50 million instructions, a
-tuple that is received 10. Rates are U[5, 20] tuples per second, gaps between tuples uniform from 1/(2r) to 2/r (so
-that the mean rate is 0.8 r), windows 10 s. One join alone asks for what thirty servers can do, so that servers are
-always full and drop much of what comes. The text leaves open, and we chose: joins on one server share its memory and
-are served in the order of arrival; receiving comes first; the load of a server is the number of tuples that wait,
-over its speed; a full server first forgets what no tuple to come can meet, then drops what comes; *LLF* puts each
-join on a server that has none, drawn, since all of them are equally loaded.
+Servers have U[1000, 5000] MIPS and room for U[1000, 2000] tuples. A join operation takes 50 million instructions, and
+receiving a tuple takes 10. Rates are U[5, 20] tuples per second. Gaps between tuples are uniform from 1/(2r) to 2/r,
+so the mean rate is 0.8 r. Windows are 10 s. A single join needs the capacity of thirty servers. So servers are always
+full and drop many tuples.
 
-`ssp` splits the faster stream and copies the slower one, as the text's formula demands; `ssp-printed` does as its
-sentence says, which is the opposite. `grid` is drover's own: the r x c grid with the fewest copies, split by speed:
-with the least loaded row *and* column for each tuple, some cells would get many of both streams and others few.
+The text leaves open the following, which we chose. Joins on one server share its memory and are served in order of
+arrival. Receiving comes first. The load of a server is the number of waiting tuples, divided by its speed. A full
+server first discards tuples that no future tuple can meet, then drops new ones. *LLF* puts each join on a randomly
+drawn server that has none, since all of these are equally loaded.
+
+`ssp` splits the faster stream and copies the slower one, as the text's formula demands. `ssp-printed` follows the
+text's sentence, which says the opposite. `grid` is drover's own: the r x c grid with the fewest copies, split by
+speed. If each tuple went to the least loaded row *and* column, some cells would get many tuples of both streams and
+others few.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ShapePolicy:
-    """Who decides on the first shape and on those that follow; `alone`: a join is on one server."""
+    """A policy: who decides on the first shape and on later ones; with `alone`, a join runs on one server."""
 
     first: str
     later: str = ""
@@ -67,7 +70,7 @@ def shape(rule: str, cells: int, demand: Demand) -> Grid:
 
 
 def reshape_by(rule: str) -> Reshape | None:
-    """Return who changes shapes: any grid, or just the roles of the streams; None if nobody does."""
+    """Return how shapes change: to any grid, or only by swapping the roles of the streams. None: never."""
     if rule == "grid":
         return lambda grid, demand: reshaped(grid, demand, PAYBACK)
     if rule == "role":
@@ -84,7 +87,7 @@ def reshape_by(rule: str) -> Reshape | None:
 def streams_of(
     joins: int, nodes: int, seconds: float, section: float, seed: int
 ) -> tuple[JoinCluster, Floats, list[Floats], Ints]:
-    """Return servers, rates (sections, 2 joins), times of every stream, and servers for each join in drawn order."""
+    """Return servers, rates (sections, 2 joins), arrival times, and the servers of each join in random order."""
     rng = default_rng((seed, 2005))
     cluster = JoinCluster(rng.uniform(1000.0, 5000.0, nodes), rng.integers(1000, 2001, nodes))
     rates = rng.uniform(5.0, 20.0, (max(round(seconds / section), 1), 2 * joins))
@@ -94,7 +97,7 @@ def streams_of(
 
 @lru_cache(maxsize=4)
 def outcome(given: tuple[tuple[str, Value], ...]) -> JoinOutcome:
-    """Return the run of a row; rows of one run are neighbours."""
+    """Return the run of a row; rows of one run are adjacent."""
     row = dict(given)
     joins = int(row["joins"])
     nodes = int(row["nodes"])
@@ -116,10 +119,10 @@ def outcome(given: tuple[tuple[str, Value], ...]) -> JoinOutcome:
 
 
 def outcome_of(row: Row, *without: str) -> JoinOutcome:
-    """Return the run that a row is a part of; the parameters `without` say which part."""
+    """Return the run that a row is a part of; the parameters in `without` say which part."""
     return outcome(tuple(sorted((key, value) for key, value in row.items() if key not in without)))
 
 
 def split_by(policy: str) -> str:
-    """Return how a policy splits streams: least loaded first, as the text, and grids by speed."""
+    """Return how a policy splits streams: least loaded first, as in the text, or by speed for grids."""
     return "weighted" if policy.startswith("grid") else "least-loaded"

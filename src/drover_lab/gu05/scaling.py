@@ -1,4 +1,4 @@
-"""Fig. 4 and 5 [Gu05]: throughput and effective utilisation by the number of servers that each join is spread over."""
+"""Fig. 4 and 5 [Gu05]: throughput and effective utilisation by the number of servers per join."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ BASE: Final[dict[str, Value]] = {"joins": 10, "nodes": 100, "seconds": 5000.0, "
 SMALL: Final[dict[str, Value]] = {"joins": 4, "nodes": 20, "seconds": 500.0, "section": 500.0, "part": "main"}
 COLUMNS: Final = {
     "throughput": "join operations of all servers, in millions, over the whole run",
-    "utilisation": "share of a server's capacity that went into join operations, mean over all servers",
+    "utilisation": "fraction of a server's capacity spent on join operations, mean over all servers",
     "received": "tuples that servers received, in millions, copies and dropped ones included",
-    "dropped": "share of them that was dropped",
+    "dropped": "fraction of them that was dropped",
 }
 NEAR: Final = (12.0, 18.0)  # servers that count as about 15
 
@@ -134,28 +134,30 @@ def grids(base: dict[str, Value], servers: tuple[int, ...], seeds: int) -> tuple
 
 
 ABOUT: Final = f"""
-10 joins on 100 servers, each on 1 to 30 of them, drawn; 5000 s. The part `readings` repeats both roles with other ways
-to split the master (in turn) and other things that a full server does: drop what comes at once (so that a server can be
-full of one stream for good, since only tuples of the other one make it forget), or replace its oldest tuple.
-{SETTING}"""
+10 joins on 100 servers, each on 1 to 30 randomly drawn ones, for 5000 s. The part `readings` repeats both roles with
+other readings of the text. One splits the master in turn. Others change what a full server does: drop new tuples at
+once, or replace its oldest tuple. A server that drops at once can stay full of one stream for ever, because only
+tuples of the other stream make it discard any.
+{SETTING}
+"""
 WHY: Final = (
-    "joins ask for several times the capacity, so what counts is how many servers have a join at all: with 15 drawn "
-    "for each of ten joins that is 80 %, with 25 it is 94 %. Receiving costs about a tenth of a server at 15 and grows "
-    "slowly, so that the two balance at 25 or more. Only where full servers drop at once, and tuples go to the least "
-    "loaded, is the best number smaller, and then it is 5 to 8."
+    "Joins ask for several times the capacity, so it matters most how many servers have a join at all. With 15 "
+    "servers drawn for each of ten joins, 80 % have one; with 25, 94 %. Receiving costs about a tenth of a server at "
+    "15 and grows slowly, so the two effects balance at 25 or more. The best number is smaller only where full "
+    "servers drop at once and tuples go to the least loaded server. There it is 5 to 8."
 )
 
 
 def claims(y: str, word: str) -> tuple[Claim, ...]:
-    """Return what the text says of both figures."""
+    """Return the claims of both figures."""
     return (
         Claim("peak", f"The {word} of SSP is best with about 15 servers per join.", partial(peak, y=y), WHY),
         Claim(
             "falls",
             f"With more servers the {word} of SSP falls again.",
             partial(falls, y=y),
-            "with the faster stream copied, as printed, 25 is best and 30 a little less; with the slower one copied, "
-            "as the formula demands, the rise has ended at 30, and the fall has not begun.",
+            "If the faster stream is copied, as printed, 25 is best and 30 is slightly worse. If the slower one is "
+            "copied, as the formula demands, the rise ends at 30 and the fall has not begun.",
         ),
         Claim("flat", f"The {word} of LLF is the same for any number of servers.", partial(flat, y=y)),
         Claim(
@@ -165,16 +167,16 @@ def claims(y: str, word: str) -> tuple[Claim, ...]:
             "readings",
             "Not in the text: under one of the readings tried, SSP is best with about 15 servers.",
             partial(readings, y=y),
-            "no way of splitting and no way to treat a full server moves the best number there.",
+            "The best number is elsewhere for every way of splitting and of treating a full server.",
         ),
         Claim(
             "role",
-            f"Not in the text: copying the slower stream has more {word} than copying the faster one, as printed.",
+            f"Not in the text: copying the slower stream gives more {word} than copying the faster one, as printed.",
             partial(above, y=y, first="ssp", other="ssp-printed", least=3),
         ),
         Claim(
             "grid",
-            f"Not in the text: grids have more {word} than SSP from 8 servers per join on.",
+            f"Not in the text: grids give more {word} than SSP from 8 servers per join on.",
             partial(above, y=y, first="grid", other="ssp", least=8),
         ),
         Claim("fewer", "Not in the text: from 10 servers per join on, grids send fewer tuples than SSP.", fewer),

@@ -1,4 +1,4 @@
-"""Whether the cost of the protocol per node grows with the size of the tree."""
+"""The cost of the protocol per node as the tree grows."""
 
 from __future__ import annotations
 
@@ -24,22 +24,23 @@ COLUMNS: Final = {
     "messages": "messages of a node per minute",
     "busiest": "messages per minute of the node that sends most",
     "rounds": "rounds that a node begins per minute",
-    "moved": "operators that change their node, per node and minute",
-    "less": "share by which the time that nodes are overloaded falls",
-    "stopped": "seconds that an operator stands still while it changes its node, on average",
-    "work": "microseconds of processor time that a node's machine takes per second",
-    "simulator": "the same of its share of everything else: queue of events, network, samples",
+    "moved": "operators that move, per node and minute",
+    "less": "fraction by which overloaded time falls",
+    "stopped": "seconds that an operator is stopped while it moves, on average",
+    "work": "microseconds of processor time that a node's state machine takes per second",
+    "simulator": "the same for a node's share of everything else: event queue, network, samples",
 }
 ABOUT: Final = """
-Binary trees with ten operators of 4 % per node, of which one for every 15 nodes grows for 16 s, as in the text; a
-minute of growing, a minute of shrinking, 5 % of all messages lost. A node talks to its parent and its children alone
-and looks at its own operators alone, so nothing of what it does should depend on how many others there are.
+Binary trees with ten operators of 4 % per node. As in the text, one operator for every 15 nodes grows for 16 s at a
+time. A minute of growing is followed by a minute of shrinking, and 5 % of all messages are lost. A node talks only to
+its parent and its children, and looks only at its own operators. So its costs should not depend on the number of
+other nodes.
 """
 SIZES: Final = (15, 63, 255, 1023, 4095, 10_000)
 
 
 class TimedMachine(Machine):
-    """A machine that sums the processor time of all machines."""
+    """A state machine that sums the processor time of all state machines."""
 
     spent: ClassVar[float] = 0.0
 
@@ -144,9 +145,10 @@ EXPERIMENTS: Final = (
                 "work",
                 "Not in the text: nor does the processor time of a node (at most by half from 63 nodes on).",
                 lambda rows: flat(rows, "work", 1.5),
-                "All machines of a large tree do not fit into the caches of the one processor that simulates them.",
+                "The state machines of a large tree do not fit into the caches of the one processor that simulates "
+                "them.",
             ),
-            Claim("busiest", "Not in the text: nor do those of the busiest node, beyond four times.", bounded),
+            Claim("busiest", "Not in the text: nor do the messages of the busiest node, beyond four times.", bounded),
             Claim(
                 "less", "Not in the text: overloaded time falls by at least a fifth, however large the tree.", helpful
             ),

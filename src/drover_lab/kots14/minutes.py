@@ -15,11 +15,11 @@ MINUTES: Final = tuple(range(1, 17))
 WITHOUT = "without"
 WITH = "with the protocol"
 COLUMNS: Final = {
-    "average": "share of memory in use, mean over nodes and the minute",
+    "average": "fraction of memory in use, mean over nodes and the minute",
     "spread": "standard deviation of that over nodes, mean over the minute",
     "overloaded": "nodes above the upper mark, mean over the minute",
-    "fewer": "share of the minute in which fewer nodes are overloaded than without the protocol",
-    "steadier": "share of the minute in which the standard deviation is below that without the protocol",
+    "fewer": "fraction of the minute in which fewer nodes are overloaded than without the protocol",
+    "steadier": "fraction of the minute in which the standard deviation is below that without the protocol",
 }
 
 
@@ -51,7 +51,7 @@ def totals(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def hill(rows: pl.DataFrame) -> Finding:
-    """Find whether average use rises for eight minutes, falls for eight, and is the same either way."""
+    """Find whether average use rises for eight minutes, falls for eight, and does not depend on the protocol."""
     curves = {name: [mean(rows, "average", protocol=name, minute=each) for each in MINUTES] for name in (WITHOUT, WITH)}
     if any(np.isnan(curve).any() for curve in curves.values()):
         return unjudged("some minutes are missing")
@@ -64,7 +64,7 @@ def hill(rows: pl.DataFrame) -> Finding:
 
 
 def steady(rows: pl.DataFrame) -> Finding:
-    """Find whether the spread is smaller with the protocol, all the time or nearly."""
+    """Find whether the spread is smaller with the protocol, always or nearly always."""
     curves = [[mean(rows, "spread", protocol=name, minute=each) for each in MINUTES] for name in (WITHOUT, WITH)]
     share = mean(rows, "steadier", protocol=WITH)
     if np.isnan(curves).any():
@@ -93,7 +93,7 @@ def fewer_for(rows: pl.DataFrame) -> Finding:
 
 
 def one_run(rows: pl.DataFrame) -> Finding:
-    """Find whether some run is as good as the one the text shows."""
+    """Find whether some run is as good as the one that the text shows."""
     found = totals(rows)
     if not len(found):
         return unjudged("no node is overloaded")
@@ -104,7 +104,7 @@ def one_run(rows: pl.DataFrame) -> Finding:
 
 
 def fewer_on_average(rows: pl.DataFrame) -> Finding:
-    """Find whether in every minute with overload there is less of it."""
+    """Find whether there is less overload in every minute that has any."""
     plain, moved = (
         [mean(rows, "overloaded", protocol=name, minute=each) for each in MINUTES] for name in (WITHOUT, WITH)
     )
@@ -115,15 +115,15 @@ def fewer_on_average(rows: pl.DataFrame) -> Finding:
 
 
 def grids(minutes: tuple[int, ...], seeds: int) -> tuple[ParameterGrid, ...]:
-    """Return every minute, with and without."""
+    """Return every minute, with and without the protocol."""
     return (ParameterGrid({"minute": minutes, "protocol": (WITHOUT, WITH)}, BASE, seeds),)
 
 
 TOO_MUCH: Final = (
-    "With memory in percent there is more to keep than fits below the upper mark for half of the time. Nodes that "
-    "could stay below it take work until they are just below, and the next operator that grows pushes them above: "
-    "around the peak more nodes are overloaded with the protocol than without, though the load above the mark falls by "
-    "a third in total. With a quarter more memory, both figures are near those of the text; see T-readings."
+    "With memory in percent, the operators do not fit below the upper mark for half of the time. Nodes that could "
+    "stay below it take work until they are just below, and the next operator that grows pushes them above. Around "
+    "the peak, more nodes are overloaded with the protocol than without it. Still, the load above the mark falls by a "
+    "third in total. With a quarter more memory, both figures are near those of the text; see T-readings."
 )
 
 EXPERIMENTS: Final = (
@@ -140,7 +140,11 @@ EXPERIMENTS: Final = (
             Panel(x="minute", y="spread", line="protocol", title="its standard deviation"),
         ),
         claims=(
-            Claim("average", "Average use rises for eight minutes and falls for eight, either way.", hill),
+            Claim(
+                "average",
+                "Average use rises for eight minutes and falls for eight, with and without the protocol.",
+                hill,
+            ),
             Claim("spread", "With the protocol the standard deviation is lower throughout.", steady),
         ),
     ),
@@ -171,7 +175,7 @@ EXPERIMENTS: Final = (
                 TOO_MUCH,
             ),
             Claim(
-                "over-time", "With the protocol there are less overloaded nodes over time.", fewer_on_average, TOO_MUCH
+                "over-time", "With the protocol there are fewer overloaded nodes over time.", fewer_on_average, TOO_MUCH
             ),
         ),
     ),

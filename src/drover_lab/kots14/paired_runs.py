@@ -30,17 +30,21 @@ BASE: Final[dict[str, Value]] = {
     "loss": 0.0,
 }
 OPEN: Final = """
-A binary tree of 15 nodes with 360 operators. From the third second on, a drawn operator grows for 16 s, every second
-by a number drawn from Poisson(2), then another, for 8 minutes; then operators that have grown shrink likewise, for 8
-minutes. Every 5 s a node looks at its memory; the marks are 40, 50 and 60 %. All levels are noted every 2 s.
+A binary tree of 15 nodes with 360 operators. From the third second on, a randomly drawn operator grows for 16 s, then
+another, for 8 minutes. Every second it grows by a number drawn from Poisson(2). Then operators that have grown shrink
+in the same way, for 8 minutes. Every 5 s a node looks at its memory. The marks are 40, 50 and 60 %. All levels are
+recorded every 2 s.
 
-The text leaves open, and this is what was chosen before anything was measured. **Memory**: it speaks of sizes in
-percent only, so a node has 100 units, an operator begins with one (24 % on average), and grows by units. That makes
-88 % on average after 8 minutes, well above the upper mark: nobody could keep all nodes below it. `T-readings` varies
-it. **Queries**: chains of two operators, as its own examples are (an aggregate, then a filter), on a node drawn
-evenly, fed by a source that enters at a leaf below it. **Network**: 10 to 50 ms for a message, half a second of
-patience, three tries. **Phases**: nodes look around at different times, drawn evenly within the 5 s. **Shrinking**
-ends at the size an operator began with.
+The text leaves open the following, which we chose before any measurement.
+
+- **Memory**: the text gives sizes in percent only. So a node has 100 units, an operator begins with one (24 % on
+  average), and grows by units. This gives 88 % on average after 8 minutes, well above the upper mark: nobody could
+  keep all nodes below it. `T-readings` varies it.
+- **Queries**: chains of two operators, as in the text's own examples (an aggregate, then a filter). Each is on a
+  random node, and reads a source that enters at a leaf below it.
+- **Network**: 10 to 50 ms for a message, a time-out of half a second, three tries.
+- **Phases**: nodes look at different times, drawn evenly within the 5 s.
+- **Shrinking** ends at the size that an operator began with.
 """
 
 

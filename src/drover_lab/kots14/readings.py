@@ -11,35 +11,35 @@ from drover_lab.summary import mean, numbers_of, select
 from drover_lab.table import Claim, Experiment, Finding, Panel, ParameterGrid, Row, Value, unjudged
 
 COLUMNS: Final = {
-    "less": "share by which the time that nodes are overloaded falls with the protocol, all nodes together",
-    "fewer": "share of the time in which fewer nodes are overloaded with the protocol",
+    "less": "fraction by which overloaded time falls with the protocol, all nodes together",
+    "fewer": "fraction of the time in which fewer nodes are overloaded with the protocol",
     "fewer_when": "the same, of the time in which some node is overloaded without the protocol",
-    "more": "share of the time in which more nodes are",
-    "excess": "share by which the load above the upper mark falls, all nodes and times together",
+    "more": "fraction of the time in which more nodes are overloaded",
+    "excess": "fraction by which the load above the upper mark falls, all nodes and times together",
     "peak": "largest average level",
-    "spell": "seconds that a node stays overloaded once it is, on average",
+    "spell": "mean seconds that a node stays overloaded",
     "spell_without": "the same without the protocol",
-    "moved": "operators that changed their node",
+    "moved": "operators that moved",
     "messages": "messages of a node per minute",
-    "stopped": "seconds that an operator stands still while it changes its node, on average",
+    "stopped": "seconds that an operator is stopped while it moves, on average",
 }
 ABOUT: Final = (
     OPEN
     + """
-Here each of these is varied while the others stay: units of memory of a node (`capacity`), sizes at the beginning
-(`size`), operators in a chain (`chain`), the share of queries that read from all children of their node and so can only
-go up (`merging`), and messages that are lost (`loss`).
+Here each of these varies while the others stay the same: units of memory of a node (`capacity`), sizes at the
+beginning (`size`), and operators in a chain (`chain`). `merging` is the fraction of queries that read from all
+children of their node, and so can only go up. `loss` is the fraction of messages that are lost.
 """
 )
 
 
 CHAINS: Final = (
-    "With four operators a chain, nodes begin more unevenly, and a few of them have most of what is too much. The "
-    "protocol spreads that: the load above the mark falls by a third and more (see `excess`), but more nodes have some."
+    "With four operators per chain, nodes begin more unevenly, and a few of them have most of the excess load. The "
+    "protocol spreads it. The load above the mark falls by at least a third (see `excess`), but more nodes have some."
 )
 EARLY: Final = (
-    "Overloaded time falls by more than the text says, but the share of time is a little short of the printed one: at "
-    "the beginning and at the end no node is overloaded, so that there cannot be fewer. See `counted`."
+    "Overloaded time falls by more than the text says, but the fraction of time is slightly below the printed one. At "
+    "the beginning and at the end no node is overloaded, so there cannot be fewer. See `counted`."
 )
 
 
@@ -76,7 +76,7 @@ def describe_shares(found: dict[float, float]) -> str:
 
 
 def always(rows: pl.DataFrame) -> Finding:
-    """Find whether overloaded time falls whatever is read into the text."""
+    """Find whether overloaded time falls under every reading of the text."""
     found = {name: by(rows, name, "less") for name in ("capacity", "size", "chain", "merging")}
     values = [share for each in found.values() for share in each.values()]
     words = "; ".join(f"{name} {describe_shares(each)}" for name, each in found.items())
@@ -84,7 +84,7 @@ def always(rows: pl.DataFrame) -> Finding:
 
 
 def as_printed(rows: pl.DataFrame) -> Finding:
-    """Find which memory gives at least what the text prints."""
+    """Find which memory gives at least the printed figures."""
     falls = by(rows, "capacity", "less")
     fewer = by(rows, "capacity", "fewer")
     good = [value for value in falls if falls[value] >= 0.2644 and fewer[value] >= 0.8083]
@@ -95,20 +95,20 @@ def as_printed(rows: pl.DataFrame) -> Finding:
 
 
 def counted(rows: pl.DataFrame) -> Finding:
-    """Find whether the printed share is reached if only time with overload counts."""
+    """Find whether the printed fraction is reached if only time with overload counts."""
     found = by(rows, "capacity", "fewer_when")
     return Finding(f"by capacity {describe_shares(found)}", max(found.values()) >= 0.8083)
 
 
 def lower(rows: pl.DataFrame) -> Finding:
-    """Find whether there is less load above the upper mark, whatever is read into the text."""
+    """Find whether there is less load above the upper mark under every reading of the text."""
     found = {name: by(rows, name, "excess") for name in ("capacity", "size", "chain", "merging")}
     words = "; ".join(f"{name} {describe_shares(each)}" for name, each in found.items())
     return Finding(words, min(share for each in found.values() for share in each.values()) > 0)
 
 
 def shorter(rows: pl.DataFrame) -> Finding:
-    """Find whether nodes stay overloaded for shorter."""
+    """Find whether nodes stay overloaded for a shorter time."""
     pairs = {
         value: (a, by(rows, "capacity", "spell_without")[value]) for value, a in by(rows, "capacity", "spell").items()
     }
@@ -135,7 +135,7 @@ def varied(name: str, values: tuple[Value, ...], seeds: int) -> ParameterGrid:
 
 
 def grids(seeds: int) -> tuple[ParameterGrid, ...]:
-    """Return one parameter after the other; the default is among the capacities."""
+    """Return the rows of one parameter after the other; the default is among the capacities."""
     return (
         varied("capacity", (100.0, 125.0, 150.0, 200.0), seeds),
         varied("size", (0.5, 1.5), seeds),
@@ -162,11 +162,11 @@ EXPERIMENTS: Final = (
             for column in ("less", "fewer")
         ),
         claims=(
-            Claim("always", "Not in the text: overloaded time falls whatever is read into it.", always, CHAINS),
-            Claim("excess", "Not in the text: load above the upper mark falls whatever is read into it.", lower),
+            Claim("always", "Not in the text: overloaded time falls under every reading of it.", always, CHAINS),
+            Claim("excess", "Not in the text: load above the upper mark falls under every reading of it.", lower),
             Claim(
                 "printed",
-                "Not in the text: with some memory a node, both printed figures (26.44 % and 80.83 %) are reached.",
+                "Not in the text: some size of memory gives both printed figures (26.44 % and 80.83 %).",
                 as_printed,
                 EARLY,
             ),
@@ -175,7 +175,7 @@ EXPERIMENTS: Final = (
                 "Not in the text: of the time in which some node is overloaded, the printed 80.83 % are reached.",
                 counted,
             ),
-            Claim("shorter", "Nodes that get overloaded stay so for shorter time.", shorter),
+            Claim("shorter", "Nodes that become overloaded stay so for a shorter time.", shorter),
             Claim("loss", "Not in the text: losing a fifth of the messages costs less than 5 points.", lossy),
         ),
     ),

@@ -1,7 +1,7 @@
 """What the figures of [Xing05] share: chains under bursts, in the simulator.
 
 Rule 1: a row names every parameter of table 2 that some figure varies.
-Rule 2: what the text leaves open is chosen here, once for all figures, and said in SETTING.
+Rule 2: where the text leaves something open, this module chooses it once for all figures and says so in SETTING.
 """
 
 from __future__ import annotations
@@ -45,14 +45,16 @@ MEASURED: Final = 100.0  # seconds
 FIRST: Final = 100  # seed
 
 SETTING: Final = """
-Defaults of the text: 20 nodes, 20 chains of 10 operators, selectivities uniform from 0.8 to 1.2, 1 ms for each tuple
-in each operator, mean rates uniform from 0.8 to 1.2 and scaled to the load, high rate 4 times the low one, 5 s each,
-Poisson arrivals; a move suspends an operator for 200 ms; ten samples of 1 s; a decision every second. Left open by
-the text and chosen here: offsets of the streams are evenly spaced over the period, in drawn order (Table 3 suggests
-so); nodes serve tuples first come, first served, and streams between them take no time; the warm-up takes 10 s,
-without the offloading of overloaded nodes that the text has then; 100 s are measured, so where a node is overloaded
-for long the ratio depends on that length. The latency ratio is the mean latency over the mean pure processing time of
-tuples that came out.
+Defaults of the text: 20 nodes and 20 chains of 10 operators. Selectivities are uniform from 0.8 to 1.2, and every
+operator spends 1 ms on a tuple. Mean rates are uniform from 0.8 to 1.2 and scaled to the load. The high rate is 4
+times the low one; each lasts 5 s. Arrivals are Poisson. A move suspends an operator for 200 ms. Statistics are ten
+samples of 1 s, and there is a decision every second.
+
+The text leaves open the following, which we chose. Offsets of the streams are evenly spaced over the period, in
+random order; Table 3 suggests this. Nodes serve tuples first come, first served, and streams between nodes take no
+time. The warm-up takes 10 s. The text offloads overloaded nodes during the warm-up; we do not. We measure 100 s, so
+the ratio depends on that length where a node is overloaded for long. The latency ratio is the mean latency divided by
+the mean pure processing time of the tuples that came out.
 """
 
 
@@ -81,7 +83,7 @@ def case_of(row: Row) -> Case:
 
 
 def bursts(row: Row, load: float | None = None) -> tuple[Periodic, ...]:
-    """Return workload 1 at a load, that of the row unless it is given."""
+    """Return workload 1 at the given load; by default at the load of the row."""
     means = case_of(row).means * (float(row["load"]) if load is None else load)
     rng = default_rng((int(row["seed"]), 1))
     even = row["offsets"] == "even"
@@ -89,7 +91,7 @@ def bursts(row: Row, load: float | None = None) -> tuple[Periodic, ...]:
 
 
 def raised(row: Row, before: float, at: float, seconds: float, step: float = 0.05) -> Workload:
-    """Return workload 1 whose load is raised from `before` to that of the row `at` some time."""
+    """Return workload 1 whose load rises from `before` to that of the row at time `at`."""
     times = np.arange(0, seconds, step)
     found = []
     for stream in bursts(row, 1.0):
@@ -135,18 +137,18 @@ def cluster(row: Row) -> SimulatedCluster:
 
 
 COLUMNS: Final = {
-    "latency_ratio": "mean latency over mean processing time of the tuples that came out",
+    "latency_ratio": "mean latency divided by mean processing time, of the tuples that came out",
     "latency_p99": "99th percentile of the latency, seconds",
     "deviation": "mean over nodes of the standard deviation of their load, sampled",
-    "bound": "the least possible: standard deviation of all load over the number of nodes",
+    "bound": "the least possible deviation: standard deviation of all load, divided by the number of nodes",
     "correlation": "mean correlation of the loads of two nodes",
-    "moved": "load of all moves over the load of the system",
+    "moved": "load of all moves, divided by the load of the system",
     "queued": "tuples that wait at the end",
 }
 
 
 def columns(row: Row, outcome: SimulationResult, since: float) -> dict[str, Value]:
-    """Return what is measured of a run, after so many seconds."""
+    """Return the measurements of a run, from so many seconds on."""
     summary = outcome.summary
     nodes = outcome.nodes.filter(pl.col("begin") >= since)
     total = nodes["load"].to_numpy().reshape(-1, int(row["nodes"])).sum(axis=1)  # period by period: the order is fixed

@@ -27,7 +27,7 @@ problem_of = lru_cache(maxsize=16)(chain_problem)
 
 
 def time_it(row: Row) -> Row:
-    """Place chains by COR-GLB, and time it; the first time, which may compile, does not count."""
+    """Place chains by COR-GLB, and time it; the first run may compile, so it does not count."""
     nodes = int(row["nodes"])
     seed = int(row["seed"])
     problem = chain_problem(seed, nodes=nodes)
@@ -87,12 +87,15 @@ def near_printed(policy: str, reach: float) -> Claim:
         return Finding(words, abs(found - PRINTED[policy]) <= reach)
 
     text = f"The average load correlation of `{policy}` is {PRINTED[policy]}; near is within {reach}."
-    why = "The window of ten noisy samples is fitted more closely than it was in the text, whose offsets are not given."
+    why = (
+        "The text does not give its offsets. Here the plan fits the window of ten noisy samples more closely than "
+        "in the text."
+    )
     return Claim(policy, text, find, why)
 
 
 def alike_at_all_loads(rows: pl.DataFrame) -> Finding:
-    """Find whether the correlation depends little on the load, by 0.1 at most."""
+    """Find whether the correlation hardly depends on the load: by 0.1 at most."""
     lines = {
         policy: [
             mean(rows, "correlation", policy=policy, offsets="even", load=load) for load in numbers_of(rows, "load")
@@ -124,8 +127,8 @@ EXPERIMENTS: Final = (
         name="B-table1",
         title="Computing time of COR-GLB",
         about="""
-n chains of 10 operators on n nodes, ten samples each, load 0.8. The text's machine is an Athlon of 2 GHz of 2005; 100
-and 200 nodes are ours.
+n chains of 10 operators on n nodes, with ten samples each, at load 0.8. The text's machine is an Athlon of 2 GHz from
+2005. The rows with 100 and 200 nodes are ours.
 """,
         grids=(ParameterGrid({"nodes": (10, 20, 50, 100, 200)}, {}, 3),),
         quick=(ParameterGrid({"nodes": (10, 20, 50)}, {}, 1),),
@@ -135,7 +138,8 @@ and 200 nodes are ours.
         claims=(
             Claim(
                 "time",
-                "Placing takes 0.5 s, 3.4 s and 54 s on 10, 20 and 50 nodes; here it is to take no longer.",
+                "Placing takes 0.5 s, 3.4 s and 54 s on 10, 20 and 50 nodes. The claim holds if it takes no longer "
+                "here.",
                 within_printed,
             ),
             Claim(
@@ -157,10 +161,11 @@ and 200 nodes are ours.
         name="B-table3",
         title="Average load correlation of the global algorithms",
         about="""
-The default problem of [Xing05]: 20 nodes, 20 chains of 10 operators, a periodic load with a period of 10 s and a
-ratio of 4, Poisson arrivals, ten samples of a second. How offsets are drawn is left open; evenly spaced ones and
-independently drawn ones are both tried, and claims are judged on the former. `correlation` is COR-GLB,
-`balanced-random` RAND-GLB, `largest-first` LLF-GLB; `steady`, COR-GLB followed by local search, is drover's own.
+The default problem of [Xing05]: 20 nodes, 20 chains of 10 operators, and Poisson arrivals. The load is periodic with
+a period of 10 s and a ratio of 4. Statistics are ten samples of one second. The text does not say how it draws
+offsets. We try evenly spaced and independently drawn ones, and judge claims on the former. `correlation` is COR-GLB,
+`balanced-random` is RAND-GLB, and `largest-first` is LLF-GLB. `steady` is drover's own: COR-GLB followed by local
+search.
 """,
         grids=(
             ParameterGrid({"load": LOADS, "offsets": ("even", "drawn"), "policy": (*GLOBAL, "steady")}, {}, 20, 100),
@@ -172,9 +177,9 @@ independently drawn ones are both tried, and claims are judged on the former. `c
         ),
         measure=correlate,
         columns={
-            "correlation": "mean correlation over pairs of nodes, in the window that was placed by",
+            "correlation": "mean correlation over pairs of nodes, in the window from which the plan was made",
             "fresh": "the same in a window 27 s later",
-            "deviation": "mean standard deviation of node loads over the least possible",
+            "deviation": "mean standard deviation of node loads, divided by the least possible",
         },
         claims=(
             near_printed("correlation", 0.07),

@@ -57,7 +57,7 @@ AGREE: Final = 0.5  # of the ratio by events: how far the fluid one may be off
 
 
 def mode_of(row: Row) -> Mode:
-    """Return how a row is simulated."""
+    """Return the simulation mode of a row."""
     return "fluid" if row["mode"] == "fluid" else "event"
 
 
@@ -80,7 +80,7 @@ def run_two(row: Row) -> Row:
 
 
 def run_plan(row: Row) -> Row:
-    """Make a plan by a global algorithm from what was measured under a random one, and run it."""
+    """Measure under a random plan, make a plan by a global algorithm, and run it."""
     outcome = simulate(
         case_of(row).model,
         bursts(row),
@@ -121,7 +121,7 @@ def close_to_bound(rows: pl.DataFrame) -> Finding:
 
 
 def agree(keys: tuple[str, ...], rows: pl.DataFrame) -> Finding:
-    """Find how far the fluid mode's latency ratio is from that by events; with even offsets, if there are others."""
+    """Find how far the latency ratio by rates is from that by events; with even offsets, if there are others."""
     seen = select(rows, offsets="even") if "offsets" in rows.columns else rows
     means = seen.group_by([*keys, "load", "mode"], maintain_order=True).agg(pl.col("latency_ratio").mean())
     wide = means.pivot("mode", index=[*keys, "load"], values="latency_ratio")
@@ -150,30 +150,29 @@ def fifth(rows: pl.DataFrame) -> Finding:
 
 
 def fluid_claims(keys: tuple[str, ...]) -> tuple[Claim, ...]:
-    """Return what is to be said of the fluid mode, if it is run."""
-    text = f"Not in the text: simulating rates gives what simulating events gives, within {AGREE:.0%}."
-    why = "above saturation what waits grows with every burst, and small differences in service add up."
+    """Return the claim about the fluid mode, if that mode is run."""
+    text = f"Not in the text: simulating rates gives the same as simulating events, within {AGREE:.0%}."
+    why = "Above saturation, queues grow with every burst, and small differences in service add up."
     return (Claim("fluid", text, partial(agree, keys), why),) if "fluid" in MODES else ()
 
 
 FIGURE_1: Final = """
-Two chains of two equal operators on two nodes; bursts of 5 s, the high rate twice the low one, and one stream high
-while the other is low. *connected* has each chain on a node of its own, *cut* one operator of each chain on each
-node. Poisson arrivals, 1 ms for each tuple in each operator; 100 s are measured after 20 s.
+Two chains of two equal operators on two nodes. Bursts last 5 s. The high rate is twice the low one, and one stream is
+high while the other is low. *connected* has each chain on a node of its own. *cut* has one operator of each chain on
+each node. Arrivals are Poisson, and every operator spends 1 ms on a tuple. We measure 100 s, after the first 20 s.
 """
 FIGURE_3: Final = f"""
-A plan is made once, from ten samples taken under a random plan, and kept. It is measured from 10 s after that on.
-`correlation` is COR-GLB, `balanced-random` RAND-GLB, `largest-first` LLF-GLB; `steady`, COR-GLB followed by local
-search, is drover's own. Loads above 0.9 are not in the text. Offsets drawn independently are shown beside evenly
-spaced ones; claims are judged on the latter. In the fluid mode, the plan too is made of fluid samples, which have no
-noise.
+A plan is made once, from ten samples taken under a random plan, and kept. Measuring starts 10 s later. `correlation`
+is COR-GLB, `balanced-random` is RAND-GLB, and `largest-first` is LLF-GLB. `steady` is drover's own: COR-GLB followed
+by local search. Loads above 0.9 are not in the text. We show independently drawn offsets beside evenly spaced ones,
+and judge claims on the latter. In the fluid mode, plans are made from fluid samples too, which have no noise.
 
 {SETTING.strip()}
 """
 
 
 def fixed_plans(base: Row, loads: tuple[float, ...], seeds: int) -> tuple[ParameterGrid, ...]:
-    """Return global plans at these loads, by events and by rates, and by events with drawn offsets."""
+    """Return global plans at these loads, by events and by rates; by events also with drawn offsets."""
     policies = (*GLOBAL, "steady")
     drawn = {**base, "offsets": "drawn"}
     return (
@@ -183,7 +182,7 @@ def fixed_plans(base: Row, loads: tuple[float, ...], seeds: int) -> tuple[Parame
 
 
 def panels(y: str, label: str, bound: str = "") -> tuple[Panel, ...]:
-    """Return what is drawn of global plans."""
+    """Return the panels about global plans."""
     shown = [("events", "event", "even"), ("events, drawn offsets", "event", "drawn"), ("rates", "fluid", "even")]
     return tuple(
         Panel(
@@ -217,7 +216,7 @@ EXPERIMENTS: Final = (
         claims=(
             Claim(
                 "cut-far-below",
-                f"The cut plan has much smaller latency; far below is {FAR:g} times from load 0.8 on.",
+                f"The cut plan has a much smaller latency (we take much as {FAR:g} times, from load 0.8 on).",
                 partial(far_below, "event"),
             ),
             *fluid_claims(("plan",)),
@@ -237,24 +236,25 @@ EXPERIMENTS: Final = (
         claims=(
             Claim(
                 "correlation-best",
-                f"COR-GLB performs much better than the other two; much is {MUCH:g} times from load {HIGH} on.",
+                f"COR-GLB performs much better than the other two (we take much as {MUCH:g} times, from load {HIGH} "
+                "on).",
                 partial(below, first=GLOBAL[:1], others=OTHERS, factor=MUCH, least=HIGH, where=EVEN),
-                "at 0.8 and 0.9 it is six times better and more. At 0.7 bursts hardly overload any plan; at 0.95, "
-                "which the text may not have tried, COR-GLB's plans are off balance by some percent, so that nodes "
-                "come near to overload for good.",
+                "At 0.8 and 0.9 it is at least six times better. At 0.7, bursts hardly overload any plan. The text "
+                "may not have tried 0.95. There, COR-GLB's plans are off balance by a few percent, and some nodes are "
+                "close to permanent overload.",
             ),
             Claim(
                 "correlation-below",
                 "The same, in a weaker reading: COR-GLB has the smallest latency ratio of the three at every load.",
                 partial(below, first=GLOBAL[:1], others=OTHERS, where=EVEN),
-                "up to 0.9 it has; at 0.95, which the text may not have tried, balance counts more than correlation, "
+                "It has, up to 0.9. The text may not have tried 0.95. There, balance counts more than correlation, "
                 "and LLF-GLB's plans are better balanced.",
             ),
             Claim(
                 "drawn-offsets",
-                "The same, if offsets are drawn.",
+                "The same with randomly drawn offsets.",
                 partial(below, first=GLOBAL[:1], others=OTHERS, factor=MUCH, least=HIGH, where=DRAWN),
-                "at 0.9 it does; at 0.7 bursts hardly overload any plan.",
+                "It does at 0.9. At 0.7, bursts hardly overload any plan.",
             ),
             Claim(
                 "steady-below",
@@ -265,8 +265,8 @@ EXPERIMENTS: Final = (
                 "steady-a-fifth",
                 f"Not in the text: at load {NEARLY_FULL} drover's search has at most a fifth of COR-GLB's ratio.",
                 fifth,
-                "plans are made from ten samples of a second: given the true rates, the same search reaches four "
-                "fifths of its ratio, and would hold.",
+                "Plans are made from ten samples of one second. With the true rates, the same search reaches four "
+                "fifths of its ratio, and the claim would hold.",
             ),
             *fluid_claims(("policy",)),
         ),
@@ -283,15 +283,15 @@ EXPERIMENTS: Final = (
         claims=(
             Claim(
                 "correlation-smaller",
-                f"COR-GLB's deviation is much smaller than that of the others; much is {MUCH:g} times.",
+                f"COR-GLB's deviation is much smaller than that of the others (we take much as {MUCH:g} times).",
                 partial(below, first=GLOBAL[:1], others=OTHERS, y="deviation", factor=MUCH, where=EVEN),
             ),
             Claim(
                 "near-bound",
-                f"It is very close to the minimum; close is within {CLOSE - 1:.0%}.",
+                f"It is very close to the minimum (we take close as within {CLOSE - 1:.0%}).",
                 close_to_bound,
-                "ten samples with Poisson noise are fitted, and 100 s that were not seen are measured. With drawn "
-                "offsets, where all load together varies more and the bound is higher, it is.",
+                "The plan fits ten samples with Poisson noise, but is measured on 100 s that it has not seen. With "
+                "drawn offsets it is close: there the sum of all loads varies more, and the bound is higher.",
             ),
         ),
         panels=panels("deviation", "standard deviation of node loads", "bound"),

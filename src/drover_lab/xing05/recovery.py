@@ -26,7 +26,7 @@ def recovery_of(given: tuple[tuple[str, Value], ...]) -> SimulationResult:
 
 
 def measure(row: Row) -> Row:
-    """Measure a stretch of a run; `at` is its end, in seconds after the warm-up."""
+    """Measure a stretch of a run that ends `at` seconds after the warm-up."""
     given = tuple(sorted((key, value) for key, value in row.items() if key != "at"))
     begin = warm_up(row)
     at = float(row["at"])
@@ -79,7 +79,7 @@ def re_ends_closer(rows: pl.DataFrame) -> Finding:
 
 
 def se_is_better(rows: pl.DataFrame) -> Finding:
-    """Find whether COR-SE-IMP has the lower latency on average, though the worse plan at the end."""
+    """Find whether COR-SE-IMP has the lower latency on average, in spite of a worse plan at the end."""
     one, other = (mean(rows, "latency_ratio", policy=policy) for policy in IMPROVED[::-1])
     return Finding(f"mean over the course: cor-se-imp {one:.3g}, cor-re-imp {other:.3g}", one < other)
 
@@ -108,10 +108,10 @@ def times(seconds: float) -> tuple[float, ...]:
 
 
 ABOUT: Final = f"""
-Load 0.9. Every chain starts whole on a node; after the warm-up, at time 0, a policy works every second, or makes a
-plan once (`correlation`, which is COR-GLB, and drover's `steady`). Rows are stretches of 5 s. Deviation and
-correlation are those of the last ten samples, under the plan at their end. `thrifty` is drover's own: the moves that
-gain most per load moved, a tenth of the load at most every second.
+Load 0.9. Every chain starts as a whole on one node. The warm-up ends at time 0. From then on, a policy works every
+second, or makes a plan once (`correlation`, which is COR-GLB, and drover's `steady`). A row is a stretch of 5 s.
+Deviation and correlation come from the last ten samples, under the plan at their end. `thrifty` is drover's own. It
+makes the moves that gain most per load moved, and moves at most a tenth of the load every second.
 
 {SETTING.strip()}
 """
@@ -125,10 +125,10 @@ EXPERIMENTS: Final = (
         quick=(ParameterGrid({"policy": POLICIES[:5], "at": times(50.0)}, {**SMALL, "load": 0.9}, 1, FIRST),),
         measure=measure,
         columns={
-            "latency_ratio": "mean latency over mean processing time of the tuples that came out in the stretch",
-            "moved": "load of all moves up to the end of the stretch, over the load of the system",
+            "latency_ratio": "mean latency divided by mean processing time, of the tuples that came out in the stretch",
+            "moved": "load of all moves up to the end of the stretch, divided by the load of the system",
             "deviation": "mean over nodes of the standard deviation of their load in the last ten samples",
-            "correlation": "mean correlation of the loads of two nodes there",
+            "correlation": "mean correlation of the loads of two nodes in these samples",
         },
         claims=(
             Claim("re-moves-more", "COR-RE-IMP moves much more load than COR-SE-IMP.", re_moves_more),
@@ -138,15 +138,16 @@ EXPERIMENTS: Final = (
                 "global-better",
                 "COR-GLB moves less load than COR-RE-IMP and performs better.",
                 global_is_better,
-                "it moves far less, and both are alike on average: queues that grew before are the larger part of the "
-                "mean, and nodes that COR-GLB loads some percent above the average drain them slowly.",
+                "It moves far less, but both perform alike on average. Most of the mean comes from queues that grew "
+                "before the first decision. COR-GLB loads some nodes a few percent above the average, and these drain "
+                "their queues slowly.",
             ),
             Claim(
                 "thrifty-below",
-                "Not in the text: `thrifty` has less latency than COR-SE-IMP.",
+                "Not in the text: `thrifty` has a lower latency than COR-SE-IMP.",
                 thrifty_is_better,
-                "it moves a tenth of the load every second for ever, following the noise of ten samples: its plans "
-                "have the least deviation, but what moves is suspended.",
+                "It keeps moving a tenth of the load every second, because it follows the noise of ten samples. Its "
+                "plans have the least deviation, but every move suspends an operator.",
             ),
         ),
         panels=tuple(

@@ -60,7 +60,7 @@ def run_raised(row: Row) -> Row:
 
 
 def recover(row: Row, seconds: float = MEASURED) -> SimulationResult:
-    """Run from whole chains on nodes; after the warm-up, by a plan made once or by a round every second."""
+    """Start with whole chains on nodes. After the warm-up, use a plan made once or a round every second."""
     policy = str(row["policy"])
     loop = control(row, first=policy if policy in ONCE else None, policy=None if policy in ONCE else policy)
     return simulate(
@@ -100,18 +100,18 @@ def robust(y: str, rows: pl.DataFrame) -> Finding:
 
 
 FIGURE_5: Final = f"""
-A plan is made at load 0.5, from ten samples taken under a random plan. Ten seconds later the load rises to 0.8 and
-LLF-BAL balances every second; what is measured are the 100 s from then on. Other loads are ours. Lines are the
-policies that made the plan: `correlation` is COR-GLB, `balanced-random` RAND-GLB, `largest-first` LLF-GLB; `steady`,
-COR-GLB followed by local search, is drover's own.
+A plan is made at load 0.5, from ten samples taken under a random plan. Ten seconds later the load rises to 0.8, and
+LLF-BAL balances every second. We measure the next 100 s. Other loads are ours. Lines are named after the policy that
+made the plan. `correlation` is COR-GLB, `balanced-random` is RAND-GLB, and `largest-first` is LLF-GLB. `steady` is
+drover's own: COR-GLB followed by local search.
 
 {SETTING.strip()}
 """
 FIGURE_6: Final = f"""
-Every chain starts whole on a node, what the text calls connected. After the warm-up, in which queues have grown
-already, a policy works every second, or makes a plan once (`correlation`, which is COR-GLB, and `steady`); the 100 s
-from then on are measured, recovery included. `thrifty` is drover's own: the moves that gain most per load moved, a
-tenth of the load at most every second.
+Every chain starts as a whole on one node, which the text calls connected. Queues grow during the warm-up. After it, a
+policy works every second, or makes a plan once (`correlation`, which is COR-GLB, and `steady`). We measure the next
+100 s, recovery included. `thrifty` is drover's own. It makes the moves that gain most per load moved, and moves at
+most a tenth of the load every second.
 
 {SETTING.strip()}
 """
@@ -141,16 +141,16 @@ EXPERIMENTS: Final = (
         claims=(
             Claim(
                 "latency",
-                "After the raise, COR-GLB's plan has the smallest latency ratio.",
+                "After the load has risen, COR-GLB's plan has the smallest latency ratio.",
                 lambda rows: robust("latency_ratio", rows.filter(pl.col("load") == 0.8)),
             ),
             Claim(
                 "moved",
                 "The least load is moved where COR-GLB made the plan.",
                 lambda rows: robust("moved", rows.filter(pl.col("load") == 0.8)),
-                "all loads rise by one factor, so that what was balanced stays balanced, and hardly anything is moved "
-                "by anybody. LLF-GLB's plans are the best balanced; those of COR-GLB are off by some percent, and a "
-                "pair exceeds epsilon now and then.",
+                "All loads rise by the same factor. A balanced plan stays balanced, so nobody moves much. LLF-GLB's "
+                "plans are the best balanced. Those of COR-GLB are off by a few percent, and now and then a pair "
+                "exceeds epsilon.",
             ),
         ),
         panels=panels("latency_ratio", "moved"),
@@ -168,13 +168,17 @@ EXPERIMENTS: Final = (
                 "cor-bal-best",
                 "COR-BAL has the best latency ratio of the three at every load.",
                 partial(below, first=ONE_WAY[:1], others=ONE_WAY[1:]),
-                "a node has one whole chain at first, whose operators correlate fully: every choice among them scores "
-                "the same. Once loads are balanced, nothing more is moved, and the three are alike within 2 %.",
+                "At first, a node has one whole chain. Its operators correlate fully, so every choice among them "
+                "scores the same. Once loads are balanced, nothing more is moved. The three are alike within 2 %.",
             ),
-            Claim("moved-alike", f"The load they move is almost the same; almost is {ALIKE:.0%}.", moved_alike),
+            Claim(
+                "moved-alike",
+                f"The load they move is almost the same (we take almost as within {ALIKE:.0%}).",
+                moved_alike,
+            ),
             Claim(
                 "global-better",
-                f"All of them are much worse than COR-GLB; much is {MUCH:g} times from load 0.8 on.",
+                f"All of them are much worse than COR-GLB (we take much as {MUCH:g} times, from load 0.8 on).",
                 partial(below, first=("correlation",), others=ONE_WAY, factor=MUCH, least=0.8),
             ),
         ),
@@ -191,16 +195,17 @@ EXPERIMENTS: Final = (
         claims=(
             Claim(
                 "two-way-better",
-                f"COR-SE-IMP and COR-RE-IMP have much smaller latency ratios than COR-BAL; much is {MUCH:g} times from "
-                "load 0.7 on.",
+                f"COR-SE-IMP and COR-RE-IMP have much smaller latency ratios than COR-BAL (we take much as {MUCH:g} "
+                "times, from load 0.7 on).",
                 partial(below, first=IMPROVED, others=("cor-bal",), factor=MUCH, least=0.7),
             ),
             Claim(
                 "thrifty-below",
                 "Not in the text: `thrifty` has a smaller latency ratio than both from load 0.7 on.",
                 partial(below, first=("thrifty",), others=IMPROVED, least=0.7),
-                "a tenth of all load may move at every decision, and does: it follows the noise of ten samples, and "
-                "suspends what it moves. Its budget is meant for a decision now and then, not for one every second.",
+                "At every decision it may move a tenth of all load, and it does. It follows the noise of ten samples, "
+                "and suspends what it moves. Its budget is meant for a decision now and then, not for one every "
+                "second.",
             ),
         ),
         panels=panels("latency_ratio", "moved", "correlation"),

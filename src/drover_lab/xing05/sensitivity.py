@@ -1,4 +1,4 @@
-"""Fig. 9 [Xing05]: what becomes of the algorithms when a parameter is another."""
+"""Fig. 9 [Xing05]: how sensitive the algorithms are to each parameter."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NEAR: Final = 2.0  # times: almost as good
 
 
 def measure(row: Row) -> Row:
-    """Run a plan that is made once from a random one, or rounds from whole chains."""
+    """Run a plan that is made once, starting from a random one, or rounds that start from whole chains."""
     return run_plan({**row, "mode": "event"}) if row["policy"] in STATIC else run_rounds(row)
 
 
@@ -75,7 +75,7 @@ def alike_with_many(rows: pl.DataFrame) -> Finding:
 
 
 def half_a_window(policies: tuple[str, str], rows: pl.DataFrame) -> Finding:
-    """Find whether the first works with a window of half a period: below the other, and not twice its default."""
+    """Find whether a policy works with a window of half a period: below the other, and at most twice its default."""
     part = select(rows, vary="period")
     periods = numbers_of(part, "period")
     if not {10.0, 20.0} <= set(periods):
@@ -97,10 +97,11 @@ def grids(base: Row, varied: Mapping[str, Sequence[Value]], seeds: int) -> tuple
 
 
 ABOUT: Final = f"""
-Load 0.9, one parameter varied at a time; the text names the parameters, but not their values. `correlation` (COR-GLB)
-and `largest-first` (LLF-GLB) make a plan once, as in Fig. 3; `cor-se-imp` and `llf-bal` work every second from whole
-chains on, recovery included, as in Fig. 6. `per_node` is the number of operators for each node; chains keep their ten
-operators, so few operators are few streams. The warm-up is as long as the window if that is longer.
+Load 0.9, with one parameter varied at a time. The text names the parameters, but not their values. `correlation`
+(COR-GLB) and `largest-first` (LLF-GLB) make a plan once, as in Fig. 3. `cor-se-imp` and `llf-bal` start from whole
+chains and work every second, recovery included, as in Fig. 6. `per_node` is the number of operators for each node.
+Chains keep their ten operators, so fewer operators mean fewer streams. The warm-up is as long as the window, if the
+window is longer.
 
 {SETTING.strip()}
 """
@@ -117,41 +118,42 @@ EXPERIMENTS: Final = (
         claims=(
             Claim(
                 "glb-insensitive",
-                f"COR-GLB is not sensitive to any parameter but few operators; not is within {SPREAD:g} times.",
+                f"COR-GLB is not sensitive to any parameter except few operators (we take this as within {SPREAD:g} "
+                "times).",
                 lambda rows: insensitive(("correlation",), rows),
-                "a window of half a period, be it short or the period long, is too little for a plan that is made "
-                "once. To nodes, samples and ratio it is not sensitive.",
+                "A window of half a period is too short for a plan that is made once, whether the window is short or "
+                "the period long. It is not sensitive to nodes, samples and ratio.",
             ),
             Claim(
                 "se-insensitive",
-                "COR-SE-IMP is not sensitive to any parameter but few operators.",
+                "COR-SE-IMP is not sensitive to any parameter except few operators.",
                 lambda rows: insensitive(("cor-se-imp",), rows),
-                "by a hair: a little more than three times from a ratio of 2 to one of 8, a little less from a period "
-                "of 5 s to one of 20 s. Nodes, window and samples change little.",
+                "It fails narrowly. It changes slightly more than three times from a ratio of 2 to one of 8, and "
+                "slightly less from a period of 5 s to one of 20 s. Nodes, window and samples change little.",
             ),
             Claim(
                 "llf-suffers",
-                "LLF performs badly with few nodes, few operators, long periods and large ratios; badly is "
-                f"{WORSE:g} times from one end to the other.",
+                "LLF performs badly with few nodes, few operators, long periods and large ratios (we take badly as "
+                f"{WORSE:g} times from one end to the other).",
                 llf_suffers,
-                "with few operators, long periods and large ratios it does; few nodes make no difference here.",
+                "It does with few operators, long periods and large ratios. Few nodes make no difference here.",
             ),
             Claim(
                 "many-operators",
-                f"With many operators LLF-GLB is almost as good as COR-GLB; almost is within {NEAR:g} times.",
+                f"With many operators, LLF-GLB is almost as good as COR-GLB (we take almost as within {NEAR:g} times).",
                 alike_with_many,
-                "with 40 operators for each node, where it is best, it still has three times COR-GLB's ratio.",
+                "It is best with 40 operators for each node, and even there it has three times COR-GLB's ratio.",
             ),
             Claim(
                 "half-window",
                 "COR-GLB works pretty well when the window is half of the period.",
                 partial(half_a_window, STATIC),
-                "a plan that is made once from half a period takes streams that were high for heavy ones, and those "
-                "that were low for light ones: it is off balance as soon as they change.",
+                "A plan that is made once, from half a period, mistakes streams that were high for heavy ones, and "
+                "streams that were low for light ones. It is off balance as soon as they change.",
             ),
             Claim(
                 "half-window-rounds",
-                "The same of COR-SE-IMP, which goes on working.",
+                "The same for COR-SE-IMP, which keeps working.",
                 partial(half_a_window, DYNAMIC),
             ),
         ),

@@ -1,4 +1,4 @@
-"""Fig. 10 [Xing05]: streams that are on and off for drawn times."""
+"""Fig. 10 [Xing05]: streams that switch on and off after random times."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LONGEST: Final = 10.0  # seconds by which a stream is shifted at most
 
 
 def on_and_off(row: Row) -> Workload:
-    """Return workload 2: half of the streams for themselves, a quarter opposite to those, a quarter shifted."""
+    """Return workload 2: half of the streams are independent, a quarter opposites, a quarter delayed copies."""
     case = case_of(row)
     rng = default_rng((int(row["seed"]), 2))
     d = len(case.means)
@@ -60,7 +60,7 @@ def on_and_off(row: Row) -> Workload:
 
 
 def measure(row: Row) -> Row:
-    """Make a plan after the warm-up, and let a pairwise algorithm work from then on."""
+    """Make a plan after the warm-up; from then on, let a pairwise algorithm work."""
     first, policy = COMBINED[str(row["policy"])]
     begin = measured_from(row)
     outcome = simulate(
@@ -77,12 +77,12 @@ def measure(row: Row) -> Row:
 
 
 ABOUT: Final = f"""
-Streams are on and off for exponential times of 5 s each on average; while one is on, its tuples come at equal
-distances. Half of the streams are drawn for themselves, a quarter are opposite to one of them, a quarter are the same
-as one of them up to 10 s later: shares and shifts are left open by the text. A global plan is made after the warm-up
-and its pairwise algorithm works every second; measured is from 10 s after that on. `steady-thrifty` are drover's own
-two in the same roles; `searched` is drover's plan for the largest feasible set, made once, which looks at no rates.
-Loads below 0.5 are added, since bursts reach twice the load.
+Streams are on and off for exponential times of 5 s each on average. While a stream is on, its tuples come at equal
+intervals. Half of the streams are drawn independently. A quarter are the opposite of one of them, and a quarter are
+copies of one of them, delayed by up to 10 s. The text leaves these fractions and delays open. A global plan is made
+after the warm-up, and its pairwise algorithm works every second. Measuring starts 10 s later. `steady-thrifty`
+combines drover's own two in the same roles. `searched` is drover's plan for the largest feasible set. It is made once
+and looks at no rates. We added loads below 0.5, since bursts reach twice the load.
 
 {SETTING.strip()}
 """
@@ -101,14 +101,15 @@ EXPERIMENTS: Final = (
                 "effective",
                 "The correlation-based algorithms have smaller latency ratios than the others at every load.",
                 partial(below, first=CORRELATED, others=OTHERS),
-                "from load 0.6 on they do. At 0.4 hardly anything waits, and LLF is a few percent better.",
+                "They do from load 0.6 on. At 0.4, hardly anything waits, and LLF is a few percent better.",
             ),
             Claim(
                 "two-way-effective",
-                "The same of COR-GLB-RE-IMP.",
+                "The same for COR-GLB-RE-IMP.",
                 partial(below, first=("cor-glb-re-imp",), others=OTHERS),
-                "correlations in ten seconds of such streams are mostly chance; it deals whole nodes out again and "
-                "again by them, and moves several times the load of the system, each move with its suspension.",
+                "Within ten seconds of such streams, correlations are mostly chance. The algorithm follows them and "
+                "deals out whole nodes again and again. It moves several times the load of the system, and every move "
+                "suspends an operator.",
             ),
             Claim(
                 "ours-below",
@@ -119,8 +120,8 @@ EXPERIMENTS: Final = (
                 "searched-below",
                 "Not in the text: a plan for the largest feasible set, never changed, is below LLF and RAND, too.",
                 partial(below, first=("searched",), others=OTHERS),
-                "up to 0.6 it is the best of all. It looks at no rates, so its nodes are not balanced at the mean "
-                "ones, and at 0.8 that overloads a node for good in some runs: the standard error is large.",
+                "Up to 0.6 it is the best of all. It looks at no rates, so its nodes are not balanced at the mean "
+                "rates. At 0.8, this overloads a node permanently in some runs, and the standard error is large.",
             ),
         ),
         panels=tuple(Panel(x="load", y=y, line="policy", log="y") for y in ("latency_ratio", "moved")),

@@ -42,7 +42,7 @@ def measure(row: Row) -> Row:
 
 
 def envelopes(rows: pl.DataFrame, x: str) -> tuple[Floats, Floats, Floats]:
-    """Return, (10,) each, the median of x and the 1st and 99th percentile of the ratio in groups of rising x."""
+    """Return, (10,) each, the median of x and the 1st and 99th percentile of the ratio, in groups of rising x."""
     at = column(rows, x)
     size = column(rows, "ratio")
     groups = bins(at, BINS)
@@ -114,7 +114,7 @@ def lower_is_linear(rows: pl.DataFrame) -> Finding:
 
 
 def better_guide(rows: pl.DataFrame) -> Finding:
-    """Find which of g and r tells more about the ratio."""
+    """Find whether both g and r correlate with the ratio."""
     correlations = []
     for kind in values_of(rows, "kind"):
         part = select(rows, **{**MAIN, "kind": kind})
@@ -129,18 +129,18 @@ def better_guide(rows: pl.DataFrame) -> Finding:
 
 
 ABOUT: Final = """
-The text draws 10,000 random node load coefficient matrices for 10 nodes and 3 streams, without saying how. Here they
-are drawn in three ways: every coefficient uniform, every coefficient exponential, and random plans of 50 operators in
-random trees with equally many on every node. Other numbers of nodes and streams are drawn uniformly. The ratio is the
-size of the feasible set over that of the ideal one, from 4096 Sobol points; g = prod_k min_i 1/w_ik, and r is the
-smallest distance of a hyperplane from the origin, over that of the ideal one. *Bounds of the ratio at a given g or r*
-are taken as its 1st and 99th percentile in ten groups of equal size.
+The text draws 10,000 random node load coefficient matrices for 10 nodes and 3 streams, without saying how. We draw
+them in three ways: every coefficient uniform, every coefficient exponential, and random plans. The plans have 50
+operators in random trees, with equally many on every node. Matrices for other numbers of nodes and streams are
+uniform. The ratio is the size of the feasible set divided by that of the ideal one, from 4096 Sobol points. g is
+prod_k min_i 1/w_ik. r is the smallest distance of a hyperplane from the origin, divided by that of the ideal one.
+*Bounds of the ratio at a given g or r* are its 1st and 99th percentile in ten groups of equal size.
 """
 COLUMNS: Final = {
-    "g": "the product over streams of the least axis distance; MMAD makes it large",
-    "r": "the least plane distance over the ideal one; MMPD makes it large",
-    "ball": "the size of the ball of that radius over that of the ideal set",
-    "ratio": "size of the feasible set over that of the ideal one",
+    "g": "the product over streams of the least axis distance; MMAD maximizes it",
+    "r": "the least plane distance, divided by the ideal one; MMPD maximizes it",
+    "ball": "the size of the ball of radius r, divided by that of the ideal set",
+    "ratio": "size of the feasible set, divided by that of the ideal one",
 }
 OTHER_SHAPES: Final = ((5, 3), (20, 3), (10, 2), (10, 5))
 
@@ -153,7 +153,7 @@ def grids(main: int, other: int) -> tuple[ParameterGrid, ...]:
 
 
 def experiment(name: str, title: str, x: str, bound: str, claims: tuple[Claim, ...]) -> Experiment:
-    """Return one of the two: the rows are the same, x and the bound are not."""
+    """Return one of the two experiments; they have the same rows, but another x and another bound."""
     panels = tuple(
         Panel(
             x=x,

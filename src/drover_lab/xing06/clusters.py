@@ -1,6 +1,6 @@
-"""What Fig. 6.8 to 6.11 [Xing06] say of clusters, as functions of rows.
+"""The claims of Fig. 6.8 to 6.11 [Xing06] about clusters, as functions of rows.
 
-Rule 1: how large clusters may be is open in the text, so every claim is judged twice: for `clustered`, whose clusters
+Rule 1: the text does not say how large clusters may be, so every claim is judged twice: for `clustered`, whose clusters
 are at most a node's share of a stream, and for `clustered-wide`, whose clusters may be larger.
 """
 
@@ -16,19 +16,19 @@ from drover_lab.summary import listed, mean, numbers_of, over, rank_correlation,
 from drover_lab.table import Claim, Finding, unjudged
 from drover_lab.xing06.trees import ROD
 
-WORSE: Final = 0.99  # a ratio above this is no loss: the sizes are estimates
+WORSE: Final = 0.99  # a ratio above this is not a loss: the sizes are estimates
 READINGS: Final = {"": "clustered", "-wide": "clustered-wide"}
 WHY: Final = {
-    "clustered": "an operator of a small graph is by itself more than a node's share of its stream, so psi of 1 at "
-    "most forbids every cluster; what `clustered-wide` reaches shows how much that matters.",
-    "clustered-wide": "clusterings are compared by their plane distance, which is a bound of the feasible set, not its "
-    "size: now and then the farther plane belongs to the smaller set.",
+    "clustered": "In a small graph, a single operator exceeds a node's share of its stream, so a psi of at most 1 "
+    "forbids every cluster. The results of `clustered-wide` show how much this matters.",
+    "clustered-wide": "We compare clusterings by their plane distance, which bounds the feasible set but is not its "
+    "size. Now and then the more distant plane belongs to the smaller set.",
 }
 
 
 def both(name: str, text: str, find: Callable[[str, pl.DataFrame], Finding], why: str = "") -> tuple[Claim, ...]:
-    """Return a claim in both readings; `why` is said of either, if it is another reason than the size of clusters."""
-    said = {"": text, "-wide": f"{text[:-1]}, with larger clusters, too."}
+    """Return a claim in both readings; `why` applies to both, if the reason is not the size of clusters."""
+    said = {"": text, "-wide": f"{text[:-1]}, also with larger clusters."}
     return tuple(
         Claim(name + suffix, said[suffix], partial(find, policy), why or WHY[policy])
         for suffix, policy in READINGS.items()
@@ -36,7 +36,7 @@ def both(name: str, text: str, find: Callable[[str, pl.DataFrame], Finding], why
 
 
 def gains(rows: pl.DataFrame, clusters: str, other: str) -> dict[float, list[float]]:
-    """Return, by number of operators, the mean size with clusters over that of another policy, for rising cost."""
+    """Return, by number of operators and for rising cost, the mean size with clusters over that of a policy."""
     costs = numbers_of(rows, "cost")
     found = {}
     for m in numbers_of(rows, "operators"):
@@ -57,7 +57,7 @@ def matters_more(clusters: str, rows: pl.DataFrame) -> Finding:
     """Find whether clusters gain more as links cost more."""
     costs = numbers_of(rows, "cost")
     if len(costs) < 3:
-        return unjudged("two costs are no trend")
+        return unjudged("two costs do not make a trend")
     lines = gains(rows, clusters, ROD).values()
     holds = all(rank_correlation(costs, line) >= 0.8 and line[-1] > 1 for line in lines)
     return Finding(describe_gains(rows, clusters, ROD), holds)
@@ -73,7 +73,7 @@ def better_with_more(clusters: str, rows: pl.DataFrame) -> Finding:
     """Find whether the gain over `connected` grows with the number of operators, at every cost."""
     lines = gains(rows, clusters, "connected").values()
     if len(lines) < 3:
-        return unjudged("two numbers of operators are no trend")
+        return unjudged("two numbers of operators do not make a trend")
     at_cost = list(zip(*lines, strict=True))
     rising = sum(list(line) == sorted(line) for line in at_cost)
     words = describe_gains(rows, clusters, "connected")
@@ -88,7 +88,7 @@ def at_costs(rows: pl.DataFrame, clusters: str, low: float, high: float) -> list
 
 
 def same_if_abundant(clusters: str, rows: pl.DataFrame) -> Finding:
-    """Find whether clusters change nothing while bandwidth is no bottleneck."""
+    """Find whether clusters change nothing while bandwidth is not the bottleneck."""
     found = at_costs(rows, clusters, 0, 0.8)
     holds = all(abs(gain - 1) <= 1 - WORSE for gain in found)
     return Finding(f"{clusters} over plain ROD at 0.2 and 0.8, by number of operators: {listed(found)}", holds)

@@ -18,7 +18,7 @@ RUNS: Final = 5
 
 
 def measure(row: Row) -> Row:
-    """Place a random graph by a policy, as often as it depends on chance, and compare the mean with ROD."""
+    """Place a random graph by a policy, several times if it depends on chance, and compare the mean with ROD."""
     graph = int(row["seed"])
     policy = str(row["policy"])
     problem = tree(graph, streams=int(row["streams"]), size=int(row["per_stream"]))
@@ -65,7 +65,7 @@ def tail_is_straight(rows: pl.DataFrame) -> Finding:
 
 
 def two_are_above(rows: pl.DataFrame) -> Finding:
-    """Find whether the ratio with two streams is above what the tail says."""
+    """Find whether the ratio with two streams is above the line through the tail."""
     inputs = np.array(numbers_of(rows, "streams"))
     if len(inputs) < len(INPUTS):
         return unjudged(f"{len(inputs)} numbers of streams make no tail")
@@ -84,9 +84,9 @@ EXPERIMENTS: Final = (
         name="R-fig6.5",
         title="Feasible set size over ROD's, by number of input streams",
         about=f"""
-As Fig. 6.3, with 2 to 6 input streams. The text does not say how many operators there are; that two streams leave few
-for each node suggests a fixed number for each stream: 20 here, and 10 and 40 to show how much that matters. Ten
-graphs, and five runs on each of the policies that depend on chance or rates. {WORDS}
+As Fig. 6.3, with 2 to 6 input streams. The text does not say how many operators there are. It says that two streams
+leave few for each node, which suggests a fixed number for each stream. We use 20, and also 10 and 40 to show how much
+that matters. There are ten graphs. Policies that depend on chance or rates run five times on each. {WORDS}
 """,
         grids=(
             ParameterGrid({"per_stream": (10, MAIN, 40), "streams": INPUTS, "policy": OTHERS}, {}, 10, 100),
@@ -95,22 +95,22 @@ graphs, and five runs on each of the policies that depend on chance or rates. {W
         quick=(ParameterGrid({"per_stream": (MAIN,), "streams": (2, 4), "policy": OTHERS}, {}, 3, 100),),
         measure=measure,
         columns={
-            "ratio": "size of the feasible set over that of the ideal one, mean of the runs",
-            "to_rod": "the same over that of ROD on the same graph",
+            "ratio": "size of the feasible set, divided by that of the ideal one; mean of the runs",
+            "to_rod": "the same, divided by that of ROD on the same graph",
         },
         claims=(
             Claim("falls", "With every further input, ROD gets better relative to the others.", falls),
             Claim(
                 "constant-gain",
-                "Each further input brings ROD a constant percentage: tails are straight.",
+                "Each further input gives ROD a constant percentage, so the tails are straight.",
                 tail_is_straight,
-                "it does within the tenth that is asked for, but for `connected`, which is off by a little more.",
+                "It does, within the tenth that we ask for, for all but `connected`, which is off by slightly more.",
             ),
             Claim(
                 "two-inputs",
                 "With two inputs the others are closer to ROD than the tail suggests.",
                 two_are_above,
-                "with 20 operators for each stream, two streams still leave four operators for each node; the text's "
+                "With 20 operators for each stream, two streams still leave four operators for each node. The text's "
                 "reason, that there is little choice, needs fewer.",
             ),
         ),

@@ -52,16 +52,16 @@ def bare(graph: int, operators: int, passing: float) -> PlacementProblem:
 
 
 def with_communication(problem: PlacementProblem, share: float) -> PlacementProblem:
-    """Return the problem with streams between nodes that cost each end that share of an operator's cost per tuple."""
+    """Return the problem with a cost of links: per tuple, each end spends that share of an operator's cost."""
     carried = problem.links.communication / FRAME_SECONDS  # (g, d) tuples of the link per tuple of stream k
     nothing = np.zeros_like(carried)
     return replace(problem, links=replace(problem.links, communication=carried * COST * share, bandwidth=nothing))
 
 
 def with_bandwidth(problem: PlacementProblem, share: float) -> PlacementProblem:
-    """Return the problem with limited bandwidth: one operator with an input and an output fills a node's by that share.
+    """Return the problem with limited bandwidth.
 
-    Of the node's capacity, that is: at `share` 1, an operator by itself fills bandwidth and processor together.
+    At `share` 1, one operator with an input and an output fills a node's bandwidth and its processor at the same rate.
     """
     carried = problem.links.communication / FRAME_SECONDS
     tuple_bytes = share * COST * NODE_BYTES / 2  # of an operator that takes all of a node: 1 / COST tuples per second
@@ -70,7 +70,7 @@ def with_bandwidth(problem: PlacementProblem, share: float) -> PlacementProblem:
 
 
 def measure(row: Row) -> Row:
-    """Place a graph whose links cost something by a policy, and measure the plan with what they cost."""
+    """Place a graph with costly links by a policy, and measure the plan including these costs."""
     graph = int(row["seed"])
     operators = int(row["operators"])
     share = float(row["cost"])
@@ -93,21 +93,22 @@ def measure(row: Row) -> Row:
 
 ABOUT: Final = f"""
 Random trees as in Fig. 6.3, but all operators cost the same; 10 nodes, ten graphs. {WORDS} `clustered` is ROD over
-clusters, the best of 18 clusterings (eta 0.1, 0.3, 1; psi 0.3, 0.6, 1; largest ratio or smallest weight first) and of
-none, by plane distance. With 25 operators on 10 nodes every operator is more than a node's share of its stream, and
-psi of 1 at most forbids any cluster; how large clusters may be is left open by the text, so `clustered-wide` tries
-psi of 2, 4 and 8, too, as drover's own policy does. Claims are judged for each of them. `connected` gets random rates.
+clusters. It takes the best of 18 clusterings and of none, by plane distance (eta 0.1, 0.3, 1; psi 0.3, 0.6, 1;
+largest ratio or smallest weight first). With 25 operators on 10 nodes, every operator is more than a node's share of
+its stream, so a psi of at most 1 forbids any cluster. The text does not say how large clusters may be.
+`clustered-wide` therefore also tries a psi of 2, 4 and 8, as drover's own policy does. We judge the claims for each
+of the two. `connected` gets random rates.
 """
 COLUMNS: Final = {
-    "ratio": "size of the feasible set, with what links cost, over that of the ideal set of free links",
-    "to_rod": "the same over that of ROD without clusters",
+    "ratio": "size of the feasible set including the cost of links, divided by that of the ideal set with free links",
+    "to_rod": "the same, divided by that of ROD without clusters",
     "cut": "share of the links that lead from one node to another",
 }
 COMMUNICATION: Final = {
     "about": ABOUT
     + """
-`cost` is what a tuple costs either end of a stream between nodes, over what an operator spends on a tuple. Half of
-the selectivities are 1, the others uniform from 0.5 to 1. Streams from outside cost nothing.
+`cost` is what a tuple costs either end of a stream between nodes, divided by what an operator spends on a tuple. Half
+of the selectivities are 1, the others uniform from 0.5 to 1. Streams from outside cost nothing.
 """,
     "grids": (
         ParameterGrid({"operators": SIZES, "cost": COSTS, "policy": POLICIES}, {"limit": "communication"}, 10, 100),
@@ -127,9 +128,10 @@ the selectivities are 1, the others uniform from 0.5 to 1. Streams from outside 
 BANDWIDTH: Final = {
     "about": ABOUT
     + """
-Every node has 100 Mb/s, the network 1 Gb/s; all selectivities are 1 and all tuples are of one size. `cost` is the
-share of its bandwidth over the share of its processor that one operator with an input and an output takes of a node.
-Streams from outside take no bandwidth here, so a node is less pressed than in the text.
+Every node has 100 Mb/s, and the network 1 Gb/s. All selectivities are 1, and all tuples have the same size. An
+operator with an input and an output takes a share of a node's bandwidth and a share of its processor. `cost` is the
+first divided by the second. Streams from outside take no bandwidth here, so nodes have more to spare than in the
+text.
 """,
     "grids": (
         ParameterGrid({"operators": SIZES, "cost": BANDWIDTHS, "policy": POLICIES}, {"limit": "bandwidth"}, 10, 100),
@@ -148,7 +150,7 @@ Streams from outside take no bandwidth here, so a node is less pressed than in t
 def experiment(
     name: str, title: str, setting: Mapping[str, Any], claims: tuple[Claim, ...], panels: tuple[Panel, ...]
 ) -> Experiment:
-    """Return one of the four; `setting` has the fields that two of them share."""
+    """Return one of the four experiments; `setting` has the fields that two of them share."""
     return Experiment(
         name=name,
         title=title,
@@ -190,8 +192,8 @@ EXPERIMENTS: Final = (
                 "more-operators",
                 "It does increasingly better with more operators per stream.",
                 better_with_more,
-                "it rises from 25 to 200 operators at every cost, but from 50 to 100 it falls by a few percent where "
-                "links cost little, which is less than what `connected` varies by from graph to graph.",
+                "It rises from 25 to 200 operators at every cost. From 50 to 100, it falls by a few percent where "
+                "links cost little. That is less than the variation of `connected` from graph to graph.",
             ),
         ),
         panels("ratio", "feasible over ideal"),
@@ -205,7 +207,7 @@ EXPERIMENTS: Final = (
             *both("edge", "At a ratio of 1, clustering can be better.", better_at_the_edge),
             *both(
                 "scarce",
-                "At 2 and 10, clustering is much better; much is taken as half as much again.",
+                "At 2 and 10, clustering is much better (we take much as 1.5 times).",
                 much_better_if_scarce,
             ),
         ),

@@ -1,4 +1,4 @@
-"""Fig. 6.6, Fig. 6.7 and Table 6.1 [Xing06]: what it costs not to know a lower bound on the rates, or a wrong one."""
+"""Fig. 6.6, Fig. 6.7 and Table 6.1 [Xing06]: the cost of an unknown or a wrong lower bound on the rates."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def place(problem: PlacementProblem, method: str, seed: int) -> Ints:
 
 
 def measure(row: Row) -> Row:
-    """Place a graph knowing the lower bound, and assuming another one; compare what is feasible above the true one."""
+    """Place a graph with the true lower bound and with another one; compare the feasible sets above the true one."""
     seed = int(row["seed"])
     method = str(row["method"])
     problem = tree(seed % GRAPHS, size=int(row["operators"]) // STREAMS)
@@ -79,7 +79,7 @@ def drops(rows: pl.DataFrame) -> Finding:
     """Find whether the mean penalty falls with the number of operators."""
     sizes = numbers_of(rows, "operators")
     if len(sizes) < 2:
-        return unjudged("one number of operators is no trend")
+        return unjudged("one number of operators does not make a trend")
     lines = {key: [mean(rows, "penalty", operators=int(m), assumed=key, method=ROD) for m in sizes] for key in PRINTED}
     described = "; ".join(
         f"{key} {listed(line, 2)} (on points that count at every size {listed(common(rows, key), 2)})"
@@ -116,20 +116,22 @@ def as_printed(rows: pl.DataFrame) -> Finding:
 
 
 ABOUT: Final = """
-Random trees as in Fig. 6.3. A point B, evenly drawn from the ideal set, is the true lower bound on the rates. One
-plan is made knowing B, another one assuming the origin, or another such point Z; both are measured by what is
-feasible above B. The penalty is (informed - misled) / informed. Where even the informed plan cannot carry B it is 0/0
-and the point is left out, which the text does not mention: at 25 operators, most points are. The *height* of B is its
-distance to the ideal hyperplane over that of the origin; *distance* is that from B to what was assumed, in units of
-the distance between origin and ideal hyperplane (the text's unit is not given, and its largest distance, 4, is not
-reached in this one). Points fall on ten graphs in turn. `searched` is drover's search in place of ROD, in both plans,
-with a twentieth of its usual effort.
+Random trees as in Fig. 6.3. A point B, drawn evenly from the ideal set, is the true lower bound on the rates. One
+plan is made with knowledge of B. The other assumes the origin, or another such point Z. Both are measured by the part
+of their feasible set above B. The penalty is (informed - misled) / informed. Where even the informed plan cannot
+carry B, this is 0/0, and we leave the point out. That is so for most points at 25 operators; the text does not
+mention it.
+
+The *height* of B is its distance to the ideal hyperplane, divided by that of the origin. *distance* is that from B to
+the assumed bound, in units of the distance between origin and ideal hyperplane. The text does not give its unit; its
+largest distance, 4, does not occur in ours. Points are assigned to ten graphs in turn. `searched` is drover's search
+in place of ROD, in both plans, with a twentieth of its usual effort.
 """
 COLUMNS: Final = {
     "informed": "remaining ratio above B of the plan that knows B",
-    "misled": "the same of the plan that assumes something else",
+    "misled": "the same for the plan that assumes something else",
     "penalty": "(informed - misled) / informed; NaN if informed is 0",
-    "height": "distance of B to the ideal hyperplane over that of the origin",
+    "height": "distance of B to the ideal hyperplane, divided by that of the origin",
     "distance": "distance from B to the assumed bound",
 }
 
@@ -203,18 +205,18 @@ EXPERIMENTS: Final = (
                 "falls",
                 "The average penalty drops as the number of operators grows.",
                 drops,
-                "from 50 operators on it does. With 25, only bounds far from the ideal hyperplane can be carried at "
-                "all, and those are the ones whose penalty is small; hence the means over the same points for every "
-                "size.",
+                "It does from 50 operators on. With 25, plans can carry only bounds far from the ideal hyperplane, "
+                "and those have small penalties. So we also give means over the same points for every size.",
             ),
             Claim(
                 "as-printed",
-                "It is 0.90, 0.79, 0.56, 0.35 without a bound, and 0.89, 0.83, 0.55, 0.32 with a wrong "
-                "one, for 25, 50, 100, 200 operators; near is within 0.1.",
+                "It is 0.90, 0.79, 0.56, 0.35 without a bound, and 0.89, 0.83, 0.55, 0.32 with a wrong one, for 25, "
+                "50, 100, 200 operators (we take near as within 0.1).",
                 as_printed,
-                "the graphs are not the text's, and how it counts points that no plan can carry is not said. "
-                "Penalties fall as there, but are higher, those of a wrong bound by far: ROD with a bound gives up "
-                "what lies below it, and a wrong one in five dimensions is mostly far from the true one.",
+                "The graphs are not the text's, and the text does not say how it counts points that no plan can "
+                "carry. Penalties fall as in the text, but are higher; those of a wrong bound are far higher. ROD "
+                "with a bound gives up what lies below it. In five dimensions, a wrong bound is mostly far from the "
+                "true one.",
             ),
         ),
         (

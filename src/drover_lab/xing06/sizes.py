@@ -123,23 +123,23 @@ def best_is_below(rows: pl.DataFrame) -> Finding:
 
 
 ABOUT: Final = f"""
-Random trees, five input streams, 10 equal nodes. The text names no distributions; the graphs are those of
-`drover_lab.generate`: 1 to 3 children per operator, costs uniform from 0.1 to 1, half of the selectivities 1 and
-the others uniform from 0.5 to 1. With equal costs, every policy but `random` and `connected` comes close to the ideal
-and nothing can be told apart. Policies that look at rates get random ones: uniform means, and ten samples around
-them. The text has one graph for each size and 10 runs of every policy but ROD; here there are ten graphs, and 10 runs
-on each. `counted` is the share of 100 random workload points that a plan can carry, which is how the text measured on
-its prototype; `ratio` is integrated over 4096 points. {WORDS}
+Random trees with five input streams on 10 equal nodes. The text names no distributions. We use the graphs of
+`drover_lab.generate`: 1 to 3 children per operator, costs uniform from 0.1 to 1, half of the selectivities 1 and the
+others uniform from 0.5 to 1. With equal costs, every policy except `random` and `connected` comes close to the ideal,
+and they cannot be told apart. Policies that look at rates get random ones: uniform means, and ten samples around
+them. The text has one graph for each size, and 10 runs of every policy except ROD. We have ten graphs, and 10 runs on
+each. `counted` is the fraction of 100 random workload points that a plan can carry; the text measured its prototype
+this way. `ratio` is integrated over 4096 points. {WORDS}
 """
 COLUMNS: Final = {
-    "ratio": "size of the feasible set over that of the ideal one, integrated",
-    "counted": "share of 100 random points of the ideal set that are feasible",
-    "to_rod": "ratio over that of ROD on the same graph",
+    "ratio": "size of the feasible set, divided by that of the ideal one; integrated",
+    "counted": "fraction of 100 random points of the ideal set that are feasible",
+    "to_rod": "ratio, divided by that of ROD on the same graph",
 }
 
 
 def grids(sizes: tuple[int, ...], graphs: int, runs: int, *, searched: bool = True) -> tuple[ParameterGrid, ...]:
-    """Return ROD and the search once for each graph, the others several times."""
+    """Return the rows: ROD and the search once for each graph, the others several times."""
     best = (ROD, "searched") if searched else (ROD,)
     others = {"operators": sizes, "policy": OTHERS, "run": tuple(range(runs))}
     return (
@@ -212,8 +212,8 @@ EXPERIMENTS: Final = (
                 "same-lead",
                 "For fewer operators, ROD retains roughly the same relative improvement.",
                 keeps_its_lead,
-                "it does for all but `connected`, whose plans hardly improve with more operators while ROD's approach "
-                "the ideal.",
+                "It does for all except `connected`. The plans of `connected` hardly improve with more operators, "
+                "while those of ROD approach the ideal.",
             ),
         ),
         panels=(Panel(x="operators", line="policy", log="x", y="to_rod", label="feasible over ROD's"),),
@@ -226,7 +226,10 @@ EXPERIMENTS: Final = (
         quick=QUICK,
         measure=measure,
         columns=COLUMNS,
-        claims=(*order("ratio"), Claim("tracks", "Integrating gives what counting workload points gives.", agrees)),
+        claims=(
+            *order("ratio"),
+            Claim("tracks", "Integrating gives the same result as counting workload points.", agrees),
+        ),
         panels=(Panel(x="operators", line="policy", log="x", y="ratio", label="feasible over ideal"),),
     ),
     Experiment(
@@ -234,14 +237,14 @@ EXPERIMENTS: Final = (
         title="500 runs of every policy over ROD",
         about=ABOUT
         + """
-For this figure there are three graphs of each size and 500 runs of every policy but ROD on each.
+For this figure there are three graphs of each size. Every policy except ROD runs 500 times on each.
 """,
         grids=grids(SIZES, 3, 500, searched=False),
         quick=grids((25, 50), 1, 100, searched=False),
         measure=measure,
         columns=COLUMNS,
         claims=(
-            Claim("varies", "The performance of all policies but ROD varies significantly.", varies),
+            Claim("varies", "The performance of all policies except ROD varies significantly.", varies),
             Claim("best-below", "Even the best runs of the others are worse than ROD in most cases.", best_is_below),
         ),
         panels=tuple(

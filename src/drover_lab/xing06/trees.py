@@ -1,6 +1,7 @@
 """What the experiments of chapter 6.1 [Xing06] share: random trees on 10 nodes, and sizes of feasible sets.
 
-Rule 1: all plans are measured on the same points. Rule 2: whatever is remembered follows from its arguments alone.
+Rule 1: all plans are measured on the same points.
+Rule 2: every cached value depends on its arguments alone.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ ROD: Final = "resilient"
 OTHERS: Final = ("correlation", "largest-first", "random", "connected")
 SIZES: Final = (25, 50, 100, 200)  # operators
 WORDS: Final = (
-    "Policies: `resilient` is ROD, `largest-first` LLF, `connected` Connected-Load-Balancing, `correlation` COR-GLB; "
-    "`searched`, ROD followed by local search, is drover's own and not in the text."
+    "Policies: `resilient` is ROD, `largest-first` is LLF, `connected` is Connected-Load-Balancing, and `correlation` "
+    "is COR-GLB. `searched` is drover's own and not in the text: ROD followed by local search."
 )
 
 points = lru_cache(maxsize=16)(lambda d: face_points(d, POINTS, SEED))
@@ -36,12 +37,12 @@ tree = lru_cache(maxsize=32)(tree_problem)
 
 
 def ratio(weights: Floats) -> float:
-    """Return the size of a feasible set over that of the ideal one."""
+    """Return the size of a feasible set, divided by that of the ideal one."""
     return feasible_ratio(weights, points(weights.shape[1]))
 
 
 def with_rates(problem: PlacementProblem, seed: tuple[int, ...]) -> PlacementProblem:
-    """Return a problem with random rates, for the policies that look at them: a mean each, and 10 samples around it."""
+    """Return a problem with random rates, for policies that look at them: means, and 10 samples around each."""
     rng = default_rng(seed)
     rates: Floats = rng.uniform(0, 1, (problem.coefficients.shape[1],))
     series = problem.coefficients @ (rates[:, None] * rng.uniform(0, 2, (len(rates), 10)))
@@ -49,7 +50,7 @@ def with_rates(problem: PlacementProblem, seed: tuple[int, ...]) -> PlacementPro
 
 
 def place(problem: PlacementProblem, policy: str, seed: tuple[int, ...]) -> Ints:
-    """Return the plan of a policy, (m,); those that look at rates see random ones."""
+    """Return the plan of a policy, (m,). Policies that look at rates get random ones."""
     seen = problem if policy in {ROD, "searched", "clustered"} else with_rates(problem, seed)
     return propose(seen, policy, default_rng(seed))
 

@@ -1,4 +1,4 @@
-"""Fig. 6 and 7 [Zong15]: queries that come and go, and servers that do."""
+"""Fig. 6 and 7 [Zong15]: queries come and go, and servers too."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ SMALL: Final[dict[str, Value]] = {"servers": 20, "sources": 2, "skew": 2.0, "que
 SHAPES: Final = {"exponential": 0.0, "pareto": 2.5}
 LOOKS: Final = 40
 COLUMNS: Final = {
-    "replication": "traffic over the rate of sources that are subscribed to, mean over the second half of the steps",
-    "imbalance": "largest load of a server over the mean, at the end",
-    "live": "queries that are here, mean over the second half",
+    "replication": "traffic divided by the rate of the subscribed sources; mean over the second half of the steps",
+    "imbalance": "largest load of a server, divided by the mean, at the end",
+    "live": "live queries; mean over the second half",
 }
 ABOUT: Final = """
-A million steps with one arrival each on average (exponential gaps), on 100 servers, skew 2, two sources per query.
-The factor divides by the sources that somebody subscribes to at that time, and is averaged over the second half of
-the steps: the text does not say when it looks. With a mean life time of a million steps, the system is still
-filling up then. Pareto's life times have exponent 2.5. With a life time of ten steps there are ten queries on a
+A million steps on 100 servers, with one arrival per step on average (exponential gaps), skew 2, and two sources per
+query. The factor divides by the rate of the sources that somebody subscribes to at that time. The text does not say
+when it measures; we average over the second half of the steps. With a mean lifetime of a million steps, the system is
+still filling up then. Pareto lifetimes have exponent 2.5. With a lifetime of ten steps there are ten queries on a
 hundred servers, and all policies put them wherever a source is.
 """
 
 SERVERS: Final = """
-After every period a server joins, or, equally likely, a drawn one leaves, and its queries are assigned again as if they
-were new. A period of 0 stands for no changes.
+After every period a server joins or, equally likely, a randomly drawn one leaves. The queries of a server that leaves
+are assigned again as if they were new. A period of 0 stands for no changes.
 """
 
 
@@ -49,7 +49,7 @@ def events_of(queries: int, lifetime: float, life: str, seed: int) -> QueryEvent
 
 
 def measure(row: Row) -> Row:
-    """Let the queries of a row come and go; `period` is that of changes of servers, 0 for none."""
+    """Run the arrivals and departures of a row; servers change every `period`, 0 for never."""
     problem = problem_in(row)
     seed = int(row["seed"])
     policy = str(row["policy"])
@@ -147,12 +147,11 @@ EXPERIMENTS: Final = (
                 "rises",
                 "The factor tends to rise with the load of the servers.",
                 lambda rows: rises(exponential(rows), TEXT, "lifetime"),
-                "LeastCost rises up to a life time of 100 steps already, where servers have one query "
-                "each, and then falls: with "
-                "so few queries the allowance of 10 lets it put all of them together.",
+                "LeastCost already peaks at a lifetime of 100 steps, where each server has one query, and falls after "
+                "that. With so few queries, the allowance of 10 lets it put all of them together.",
             ),
-            Claim("sublinear", "For LeastCost the rise is slow, sub-linear in the life time.", sublinear),
-            Claim("pareto", "Results are similar for exponential and Pareto life times.", by_life),
+            Claim("sublinear", "For LeastCost the rise is slow, sub-linear in the lifetime.", sublinear),
+            Claim("pareto", "Results are similar for exponential and Pareto lifetimes.", by_life),
             Claim(
                 "gather",
                 "Not in the text: gathering takes at most the traffic of LeastCost.",

@@ -1,4 +1,4 @@
-"""Fig. 4 [Zong15]: queries that are all known."""
+"""Fig. 4 [Zong15]: all queries are known in advance."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ OWN: Final = ("mms-rare", "annealed")
 SKEWS: Final = (1.0, 1.5, 2.0, 2.5, 3.0)
 SOURCES: Final = (1, 2, 4, 6, 8, 10)
 ABOUT: Final = """
-100,000 queries on 100 servers, slack 0.05, unit rates; the popularity of sources falls with an exponent (skew), and
-every query has so many sources. The text cites a model of random bipartite graphs without saying how many sources
-there are. Here degrees are drawn from the power law until they suffice for all subscriptions, and the number of
-sources follows: about 30 at skew 1, 30,000 at skew 2. With a fixed number of sources, factors would not fall with
-the skew. IC and MMS do not say what happens among pairs that cost the same, which decides much: here the type with
-most queries goes first, then the least loaded server (`mms-rare`: the type with the rarest sources). MQP's
-threshold is negative at these parameters; each server is filled to its share of what is left. `mms-rare` and
-`annealed` (with 10 million steps, three seconds) are not in the text.
+100,000 queries on 100 servers, with slack 0.05 and unit rates. The popularity of sources falls with an exponent, the
+skew. The text cites a model of random bipartite graphs, but does not say how many sources there are. We draw degrees
+from the power law until they suffice for all subscriptions. The number of sources follows from that: about 30 at skew
+1, and 30,000 at skew 2. With a fixed number of sources, factors would not fall with the skew.
+
+IC and MMS do not say what to do among pairs of equal cost, and this matters a lot. Here the type with most queries
+goes first (`mms-rare`: the type with the rarest sources), then the least loaded server. MQP's threshold is negative
+at these parameters, so we fill each server to its share of the remaining load. `mms-rare` and `annealed` are not in
+the text; `annealed` takes 10 million steps, or three seconds.
 """
 
 
@@ -98,30 +99,29 @@ EXPERIMENTS: Final = (
                 "four-times",
                 "They are up to four times better than OffRand.",
                 lambda rows: up_to(of(rows, "skew"), ("ic", "mms"), "random-types", "skew", 3.5),
-                "OffRand assigns whole types, and with this reading of the workload it is not four "
-                "times as bad as the best, "
-                "on average over seeds, at any skew.",
+                "OffRand assigns whole types. With our reading of the workload, its mean over seeds is not four times "
+                "that of the best at any skew.",
             ),
             Claim(
                 "sources",
                 "The factor rises with the number of sources per query.",
                 lambda rows: rises(of(rows, "sources"), TEXT, "sources"),
-                "From some number of sources on, OffRand and MQP are as bad as can be, and the means "
-                "of few seeds go up and down.",
+                "From a certain number of sources on, OffRand and MQP are as bad as possible, and the means of a few "
+                "seeds fluctuate.",
             ),
             Claim("single", "For queries with one source it is at most 2.", at_most_two),
             Claim(
                 "mms",
                 "MMS is the best by number of sources.",
                 lambda rows: lowest(of(rows, "sources"), ("mms",), ("ic", "mqp", "random-types"), "sources", 1.01),
-                "With two sources it depends on ties, which the text leaves open: with the larger "
-                "type first, IC is better.",
+                "With two sources it depends on ties, which the text leaves open. If the larger type goes first, IC "
+                "is better.",
             ),
             Claim(
                 "matched",
                 "IC matches MMS for few sources per query.",
                 lambda rows: alike(of(rows, "sources").filter(pl.col("sources") <= 2), "ic", "mms", "sources", 1.05),
-                "Ties decide: with drawn ties both have the same factor, with the larger type first IC is better.",
+                "Ties decide. With random ties both have the same factor; with the larger type first, IC is better.",
             ),
         ),
     ),

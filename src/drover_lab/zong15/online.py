@@ -1,4 +1,4 @@
-"""Fig. 5 [Zong15] and what is said beside it: queries that come one after the other, and stay."""
+"""Fig. 5 [Zong15] and the remarks beside it: queries arrive one after the other, and stay."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ FEW: Final[dict[str, tuple[Value, ...]]] = {
     "queries": (1_000, 4_000),
 }
 ABOUT: Final = """
-As H-fig4, but a query is assigned when it comes, in drawn order, and stays: a server is open if its load stays
-within max(n/k + 10, 1.05 n/k), n counting the arrival. Ties go to the least loaded server, then to the lowest
-number. `mms` is offline, for comparison; `gather` is drover's own. With few queries per server the allowance of 10
-is more than the slack of 5 %, so at 1000 servers online policies may fill a server to 1.1 of the mean.
+As H-fig4, but queries arrive in random order, are assigned on arrival, and stay. A server is open if its load stays
+within max(n/k + 10, 1.05 n/k), where n counts the arrival. Ties go to the least loaded server, then to the lowest
+number. `mms` is offline, for comparison. `gather` is drover's own. With few queries per server, the allowance of 10
+exceeds the slack of 5 %. So at 1000 servers, online policies may fill a server to 1.1 times the mean.
 """
 
 
@@ -136,29 +136,29 @@ EXPERIMENTS: Final = (
                 "least-source",
                 "LeastSource is close to LeastCost.",
                 lambda rows: alike(of(rows, "skew"), "least-source", "least-cost", "skew", 1.15),
-                "It is from skew 2 on; below that a few sources are everywhere, and balancing traffic "
-                "copies them more.",
+                "It is from skew 2 on. Below that, a few sources are everywhere, and balancing traffic copies them "
+                "more often.",
             ),
             Claim(
                 "least-types",
                 "LeastQT is virtually the same as OnRand.",
                 lambda rows: alike(of(rows, "skew"), "least-types", "random", "skew", 1.1),
-                "It is from skew 2 on, where most types have one query; below that, keeping types together helps.",
+                "It is from skew 2 on, where most types have one query. Below that, it helps to keep types together.",
             ),
             Claim("servers", "The factor grows with the logarithm of the number of servers.", logarithmic),
             Claim(
                 "queries",
                 "The factor is largely invariant to the number of queries.",
                 invariant,
-                "It is from 100,000 queries on; with 10,000 the allowance of 10 lets a server have a tenth more "
-                "than the mean.",
+                "It is from 100,000 queries on. With 10,000, the allowance of 10 lets a server have a tenth more than "
+                "the mean.",
             ),
             Claim(
                 "gather",
                 "Not in the text: gathering takes at most the traffic of LeastCost in every plot.",
                 everywhere,
-                "At skew 1, where some thirty sources are everywhere, it takes as much, but for a few parts of ten "
-                "thousand; elsewhere up to 14 % less.",
+                "At skew 1, about thirty sources are everywhere, and it takes as much as LeastCost, within a few "
+                "parts in ten thousand. Elsewhere it takes up to 14 % less.",
             ),
         ),
     ),

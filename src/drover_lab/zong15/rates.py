@@ -1,4 +1,4 @@
-"""Fig. 8 [Zong15]: sources of different rates."""
+"""Fig. 8 [Zong15]: sources with different rates."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ KINDS: Final = ("random", "positive", "negative")
 TEXT: Final = ("mms", "random", "least-cost", "least-source", "least-types")
 OWN: Final = ("gather",)
 ABOUT: Final = """
-As H-fig5, with rates of sources that are drawn from a power law (exponent 2, `random`), or proportional to the
-number of queries that subscribe to a source (`positive`), or inversely so (`negative`). The text varies an exponent
-from 1 to 3 without saying whether it is that of rates or of popularity; where rates follow popularity, both are the
-same, so popularity is varied here.
+As H-fig5, with different rates of sources. `random` draws them from a power law with exponent 2. `positive` rates are
+proportional to the number of queries that subscribe to a source; `negative` rates are inversely proportional. The
+text varies an exponent from 1 to 3, but does not say whether it is that of rates or of popularity. Where rates follow
+popularity, both are the same, so we vary popularity.
 """
 
 
@@ -101,7 +101,7 @@ EXPERIMENTS: Final = (
                 "negative",
                 "With negative correlation LeastCost is substantially better than MMS.",
                 negative,
-                "Sources that count are those with one query, which no policy copies: all factors are near 1.",
+                "The sources that count have one query each, and no policy copies those. So all factors are near 1.",
             ),
             Claim("gather", "Not in the text: gathering takes at most the traffic of LeastCost.", everywhere),
         ),

@@ -1,4 +1,4 @@
-"""Fig. 9 [Zong15]: subscriptions that were not made up."""
+"""Fig. 9 [Zong15]: real subscriptions."""
 
 from __future__ import annotations
 
@@ -29,24 +29,28 @@ TEXT: Final = ("round-robin", "least-cost")
 OWN: Final = ("gather", "mms-rare")
 PRINTED: Final = 0.11  # traffic of LeastCost over that of round robin
 ABOUT: Final = """
-The text's trace is not public. Here: `reviews`, 40,000 reviewers of a web site and the 243 vendors each of them
-reviewed, at least two, in order of the first review (elastic/examples, Apache-2.0); `jobs`, 25,428 jobs of a Hadoop
-cluster and the one of 17,158 paths that each reads (SWIMProjectUCB/SWIM, New BSD); and `libraries`, 5,551 users and the
-37 of 16,980 articles that each has on average (js05212/citeulike-a). No licence is stated for the last, so that drover
-does not carry it: it is there if `DROVER_DATA` leads to a folder with `subs-citeulike-a/edges.csv.gz`, lines of `user,
-article`. A reviewer, a job or a user is a query; a vendor, a path or an article is a source of rate 1. The worst case
-sends every source to every server. The text has hundreds of servers.
+The text's trace is not public. We use three other workloads:
+
+- `reviews`: 40,000 reviewers of a web site, and the 243 vendors that they reviewed. Each reviewed at least two. They
+  come in order of their first review (elastic/examples, Apache-2.0).
+- `jobs`: 25,428 jobs of a Hadoop cluster. Each reads one of 17,158 paths (SWIMProjectUCB/SWIM, New BSD).
+- `libraries`: 5,551 users and 16,980 articles. Each user has 37 articles on average (js05212/citeulike-a). No licence
+  is stated, so drover does not include this workload. To run it, set `DROVER_DATA` to a folder with
+  `subs-citeulike-a/edges.csv.gz`, whose lines are `user, article`.
+
+A reviewer, a job or a user is a query. A vendor, a path or an article is a source of rate 1. The worst case sends
+every source to every server. The text has hundreds of servers.
 """
 COLUMNS: Final = {
-    "replication": "traffic over the rate of all sources",
+    "replication": "traffic divided by the rate of all sources",
     "worst": "the same if every source goes to every server",
-    "imbalance": "largest load of a server over the mean",
+    "imbalance": "largest load of a server, divided by the mean",
 }
 
 
 @lru_cache(maxsize=3)
 def subscriptions(name: str) -> tuple[tuple[int, ...], ...]:
-    """Return the sources of each query of a workload, in order of arrival, or of its number."""
+    """Return the sources of each query of a workload, in order of arrival or of query number."""
     if name == "libraries":
         return libraries(LIBRARIES)
     data = files("drover_lab.zong15").joinpath("data", f"{name}.csv.gz").read_bytes()
@@ -157,15 +161,15 @@ EXPERIMENTS: Final = (
                 "eleven-percent",
                 "The traffic of LeastCost is about 11 % of that of round robin.",
                 eleven_percent,
-                "It depends on how often sources are shared: the text's trace must have had more "
-                "queries for each source.",
+                "It depends on how often sources are shared. The text's trace must have had more queries for each "
+                "source.",
             ),
             Claim(
                 "nearly-worst",
                 "Round robin is nearly as bad as the worst case.",
                 nearly_worst,
-                "It is with ten servers and hundreds of queries for each source; with fewer queries for a source than "
-                "servers it cannot be everywhere.",
+                "It is, with ten servers and hundreds of queries for each source. A source with fewer queries than "
+                "there are servers cannot be everywhere.",
             ),
             Claim(
                 "less",
@@ -176,8 +180,8 @@ EXPERIMENTS: Final = (
                 "gather",
                 "Not in the text: gathering takes at most the traffic of LeastCost.",
                 lambda rows: on_all(("gather",), ("least-cost",), rows),
-                "It takes up to 2 % more where a query has dozens of sources, of which none is the rare one, and 1 % "
-                "more where servers are many and sources few; up to 5 % less elsewhere.",
+                "It takes up to 2 % more where a query has dozens of sources and none of them is rare. It takes 1 % "
+                "more where there are many servers and few sources. Elsewhere it takes up to 5 % less.",
             ),
         ),
     ),

@@ -1,6 +1,7 @@
 """What rows of text H have in common: a workload, a policy, and how claims compare lines.
 
-Rule 1: rows of one workload are neighbours, so one is remembered. Rule 2: judging is a function of rows.
+Rule 1: rows of one workload are adjacent, so the module caches one workload.
+Rule 2: verdicts depend on rows alone.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ BASE: Final[dict[str, Value]] = {"queries": 100_000, "servers": 100, "sources": 
 SMALL: Final[dict[str, Value]] = {"queries": 4_000, "servers": 20, "sources": 2, "skew": 2.0}
 QUICK_STEPS: Final = AnnealingEffort(steps=10_000_000)  # three seconds; see docs/explanation/herding.md
 COLUMNS: Final = {
-    REPLICATION: "traffic over the rate of all sources that are subscribed to",
-    "imbalance": "largest load of a server over the mean",
+    REPLICATION: "traffic divided by the rate of all subscribed sources",
+    "imbalance": "largest load of a server, divided by the mean",
 }
 
 
@@ -81,7 +82,7 @@ def rises(rows: pl.DataFrame, policies: Sequence[str], x: str, *, falls: bool = 
 
 
 def lowest(rows: pl.DataFrame, first: Sequence[str], others: Sequence[str], x: str, within: float = 1.0) -> Finding:
-    """Find whether the best of `first` is at every x at most `within` times the best of the others."""
+    """Find whether, at every x, the best of `first` is at most `within` times the best of the others."""
     if missing := lacks(rows, (*first, *others), x, 1):
         return missing
     mine = [min(values) for values in zip(*(line(rows, name, x) for name in first), strict=True)]
@@ -91,7 +92,7 @@ def lowest(rows: pl.DataFrame, first: Sequence[str], others: Sequence[str], x: s
 
 
 def up_to(rows: pl.DataFrame, first: Sequence[str], other: str, x: str, factor: float) -> Finding:
-    """Find whether the best of `first` is somewhere so many times below another policy."""
+    """Find whether, at some x, the best of `first` is below another policy by this factor."""
     if missing := lacks(rows, (*first, other), x, 1):
         return missing
     gains = [

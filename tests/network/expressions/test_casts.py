@@ -50,8 +50,8 @@ def test_meaning_in_spark(spark: SparkSession) -> None:
 
 REFUSALS: Final[tuple[Refusal, ...]] = (
     ("CAST(price AS STRING)", "the digits of a printed double differ", "Cast to bigint"),
-    ("CAST(at AS BIGINT)", "a timestamp is no number", "unix_micros"),
-    ("CAST(count AS TIMESTAMP)", "a number is no timestamp", "timestamp_seconds"),
+    ("CAST(at AS BIGINT)", "a timestamp is not a number", "unix_micros"),
+    ("CAST(count AS TIMESTAMP)", "a number is not a timestamp", "timestamp_seconds"),
     ("CAST(price AS DECIMAL(10,2))", "engines round decimals differently", "Cast to double"),
 )
 
@@ -64,11 +64,11 @@ def test_refusal(text: str, rule: str, way_out: str) -> None:
 @pytest.mark.parametrize(
     ("source", "target", "rule"),
     [
-        pytest.param(DOUBLE, BOOLEAN, "a double is no boolean", id="double to boolean"),
+        pytest.param(DOUBLE, BOOLEAN, "a double is not a boolean", id="double to boolean"),
         pytest.param(decimal(10, 2), FLOAT, "decimals go to double or whole numbers only", id="decimal to float"),
         pytest.param(BINARY, INT, "there is no such cast", id="binary to int"),
         pytest.param(FLOAT, STRING, "the digits of a printed double differ", id="float to string"),
-        pytest.param(INT, TIMESTAMP, "a number is no timestamp", id="int to timestamp"),
+        pytest.param(INT, TIMESTAMP, "a number is not a timestamp", id="int to timestamp"),
     ],
 )
 def test_a_cast_that_is_not_in_the_table_is_refused(source: DataType, target: DataType, rule: str) -> None:

@@ -12,9 +12,9 @@ from tests.network.expressions import refusals
 from tests.network.expressions.refusals import COLUMNS, Refusal
 
 REFUSALS: Final[tuple[Refusal, ...]] = (
-    ("price AS p", "no type to cast to", "Known: "),
-    ("CAST(price AS ARRAY<INT>)", "no type to cast to", "Known: "),
-    ("CAST(price AS VARCHAR(5))", "'VARCHAR' is no type to cast to", "Known: "),
+    ("price AS p", "not a type to cast to", "Known: "),
+    ("CAST(price AS ARRAY<INT>)", "not a type to cast to", "Known: "),
+    ("CAST(price AS VARCHAR(5))", "'VARCHAR' is not a type to cast to", "Known: "),
     ("at + INTERVAL '1' MONTH", "an interval is a whole number of", "INTERVAL '5' MINUTE"),
     ("EXTRACT(SECOND FROM at)", "EXTRACT takes", "second.x."),
     ("count IS 1", "IS goes with NULL, TRUE, FALSE", "Write ="),

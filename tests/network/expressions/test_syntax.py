@@ -23,7 +23,7 @@ REFUSALS: Final[tuple[Refusal, ...]] = (
     ("x -> x", "'->' has no meaning", "backticks"),
     ("price -- note", "no comments and no hints", "Remove"),
     ("/*+ hint */ price", "no comments and no hints", "Remove"),
-    ("price p", "no SQL expression .at 'p'.", "missing operator"),
+    ("price p", "not a SQL expression .at 'p'.", "missing operator"),
     ("", "exactly one expression", "Write one"),
     (r"'\x'", "backslash in a string is not understood", "Write the character itself"),
     ("x'00'", "'00' has no meaning", "backticks"),

@@ -32,7 +32,7 @@ REFUSALS: Final[tuple[Refusal, ...]] = (
     ("count = 1 = ok", "unclear which operator comes first", "parentheses"),
     ("count | 1 & 2", "unclear which operator comes first", "parentheses"),
     ("'it''s'", "two strings stand side by side", "Write ||"),
-    ("(price, count)", "a list of values is no value", "Remove"),
+    ("(price, count)", "a list of values is not a value", "Remove"),
 )
 
 

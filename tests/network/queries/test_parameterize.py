@@ -39,7 +39,7 @@ def test_an_expression_with_parameters_means_the_same(seed: int) -> None:
             constants = {f"c_{index}": literal.type for index, literal in enumerate(parameters.constants)}
             return parse(one, {**COLUMNS, **constants})
 
-        changed = parameters.expression(text, read)
+        changed = parameters.rewrite(text, read)
         if not parameters.constants:
             assert changed == text
             continue

@@ -15,7 +15,7 @@ from tests.network.queries.cases import NETWORK, filtering, window
 @pytest.mark.parametrize(
     ("query", "path", "rule"),
     [
-        pytest.param(filtering("k >"), "operators.f.where", "no SQL expression", id="syntax"),
+        pytest.param(filtering("k >"), "operators.f.where", "not a SQL expression", id="syntax"),
         pytest.param(filtering("missing > 1"), "operators.f.where", "no column 'missing'", id="unknown column"),
         pytest.param(filtering("k > 'a'"), "operators.f.where", "do not mix", id="types"),
         pytest.param(filtering("k > 1", stream="event"), "operators.f.input", "no such stream", id="unknown stream"),

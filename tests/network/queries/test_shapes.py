@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from numpy.random import default_rng
 
 from drover.errors import NetworkError
 from drover.network.expressions.tree import Value
+from drover.network.operators import Join, Named
 from drover.network.queries import Query, Shapes, examine_query, shape_of
 from tests.flow.families.queries import random_network, random_query, varied
 from tests.network.queries.cases import NETWORK, filtering
@@ -97,3 +99,18 @@ def test_faulty_names_are_found_although_the_template_is_known() -> None:
     for query in (filtering("k > 1", name="events"), Query("q q", "t", filtering("k > 1").operators, "f")):
         with pytest.raises(NetworkError):
             shapes.shape_of(query)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        pytest.param({"how": "left"}, "how", id="an outer join"),
+        pytest.param({"spread": (2, 2)}, "spread", id="a spread join"),
+    ],
+)
+def test_a_faulty_join_is_refused_after_a_valid_one_of_the_same_text(change: dict[str, object], field: str) -> None:
+    shapes = Shapes(NETWORK)
+    join = Join(name="j", left="s.hot", right="s.cold", left_window=1, right_window=1, select=(Named("y", "left.x"),))
+    shapes.shape_of(Query("valid", "t", (join,), "j"))
+    with pytest.raises(NetworkError, match=rf"operators\.j\.{field}"):
+        shapes.shape_of(Query("faulty", "t", (replace(join, **change),), "j"))  # type: ignore[arg-type]  # any field

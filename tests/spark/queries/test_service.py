@@ -37,7 +37,7 @@ from tests.spark.runs import World
 MANY = 10_000
 FILTER = {"kind": "filter", "input": "readings"}
 BAD = {
-    "bad-syntax": ({**FILTER, "where": "site ="}, "this is no SQL expression"),
+    "bad-syntax": ({**FILTER, "where": "site ="}, "this is not a SQL expression"),
     "bad-stream": ({**FILTER, "where": "true", "input": "reading"}, "there is no such stream. Did you mean readings"),
     "bad-column": ({**FILTER, "where": "sit = 'a'"}, "there is no column 'sit'"),
     "bad-type": ({**FILTER, "where": "value + 1"}, "a predicate must be boolean and this is double"),

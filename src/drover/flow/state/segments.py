@@ -89,7 +89,7 @@ def write_deltas(fs: FileSystem, folder: str, name: str, deltas: Iterable[Delta]
     path = join(folder, name)
     said = parse(name)
     if said is None or said.kind != "state" or said.temporary:
-        raise ValueError(f"{name!r} is no name that a sweep would recognise: make it with state_name")
+        raise ValueError(f"{name!r} is not a name that a sweep would recognise: make it with state_name")
     # Writing a replayed batch under the same name could change bytes that a commit refers to.
     if exists(fs, path):
         raise StateError(path, "no such file yet", "one", "Give every attempt of every run a name of its own.")

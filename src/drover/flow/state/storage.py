@@ -147,7 +147,7 @@ def write_whole(fs: FileSystem, path: str, chunks: Iterable[bytes | pa.Buffer], 
 
 
 def delete(fs: FileSystem, path: str) -> None:
-    """Delete a file. A missing file is no error: an earlier sweep may have died after deleting it."""
+    """Delete a file. A missing file is not an error: an earlier sweep may have died after deleting it."""
     try:
         fs.delete_file(path)
     except FileNotFoundError:

@@ -44,7 +44,7 @@ def _wider(data_type: DataType) -> pl.DataType:
 
 
 def _exact(operate: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> PolarsBuilder:
-    """Return a builder that computes whole numbers in a wider type and gives NULL for what does not fit back."""
+    """Return a builder that computes whole numbers in a wider type; a result that does not fit back is NULL."""
 
     def build(call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
         if call.type.is_float:
@@ -56,7 +56,7 @@ def _exact(operate: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> PolarsBuilder:
 
 
 def _trying(function: str, operator: str) -> SparkBuilder:
-    """Return a builder for `operator`, which in Spark is spelled `function` where it can overflow."""
+    """Return a builder for `operator`; in Spark, `function` is its name where it can overflow."""
 
     def build(call: Call, args: Sequence[str]) -> str:
         if call.type.is_float:
@@ -94,8 +94,8 @@ def _spark_abs(call: Call, args: Sequence[str]) -> str:
 def _by_numpy(ufunc: np.ufunc, call: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     """Return a quotient or remainder of floats computed by numpy, NULL where the divisor is zero.
 
-    Polars divides by a column of one value by multiplying with 1/b, and rounds twice in `%`: both are wrong in the last
-    digit (7 / 1.5). No condition hides from it that a divisor is one value; it sees through all that were tried.
+    Polars divides by a column of one value by multiplying with 1/b, and rounds twice in `%`. Both are wrong in the last
+    digit (7 / 1.5). We found no condition that hides a divisor of one value from it.
     """
 
     def operate(columns: Sequence[pl.Series]) -> pl.Series:

@@ -1,7 +1,8 @@
 """CAST: which pairs of types have one, and what it means in both engines.
 
-Rule 1: CAST never fails; what cannot be read or does not fit is NULL. Rule 2: a pair that is not in the table is
-refused with the way out beside it. Rule 3: text is read by the formats stated here, not by all that Spark would take.
+Rule 1: CAST never fails; a value that cannot be read or does not fit becomes NULL.
+Rule 2: a pair of types that is not in the table is refused, with the way out beside it.
+Rule 3: text is read by the formats stated here; Spark would accept more.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Cast:
 
 
 def _plain(target: DataType) -> Cast:
-    """Return the cast that both engines do alike on their own."""
+    """Return a cast for which both engines already agree."""
     return Cast(lambda x: x.cast(polars_type(target), strict=False), lambda x: f"TRY_CAST({x} AS {spark_type(target)})")
 
 
@@ -177,13 +178,13 @@ def refuse_cast(source: DataType, target: DataType, text: str) -> ExpressionErro
         why = "the digits of a printed double differ between engines"
         way_out = "Cast to bigint or int first."
     elif source.name in ("timestamp", "timestamp_ntz") and target.is_numeric:
-        why = "a timestamp is no number"
+        why = "a timestamp is not a number"
         way_out = "Write unix_micros(x), unix_millis(x) or unix_seconds(x)."
     elif source.is_numeric and target == TIMESTAMP:
-        why = "a number is no timestamp"
+        why = "a number is not a timestamp"
         way_out = "Write timestamp_micros(x) or timestamp_seconds(x)."
     elif source.is_float and target == BOOLEAN:
-        why = "a double is no boolean"
+        why = "a double is not a boolean"
         way_out = "Write x <> 0."
     elif target.name == "decimal":
         why = "the engines round decimals differently"

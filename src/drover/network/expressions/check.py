@@ -1,6 +1,6 @@
-"""Types: which arguments a function takes, and how different types meet.
+"""Types: which arguments a function takes, and how different types combine.
 
-Rule 1: numbers widen on their own, nothing else changes its type without a CAST.
+Rule 1: numbers widen automatically; no other type changes without a CAST.
 Rule 2: every change of type becomes a visible "cast" in the tree, so that no engine converts anything by itself.
 Rule 3: a NULL takes the type that its surroundings need.
 """
@@ -58,7 +58,7 @@ def _shared_positions(row: SqlFunction, count: int) -> tuple[int, ...]:
 
 
 def _give_type(argument: Expression, wanted: DataType, parameter: Parameter, text: str) -> Expression:
-    """Return `argument` with the type it shares with others; a lone NULL needs a parameter of one type only."""
+    """Return `argument` with the type it shares with others; a lone NULL needs a parameter of a single type."""
     if wanted != UNTYPED:
         return cast(argument, wanted, text)
     if len(parameter.types) > 1:
@@ -86,7 +86,7 @@ def article(data_type: DataType) -> str:
 
 
 def decimal_hint(data_type: DataType) -> str:
-    """Return the way out for a decimal where none is taken, or nothing for any other type."""
+    """Return the way out for a decimal where none is allowed, or an empty string for any other type."""
     return "Write CAST(x AS DOUBLE): the engines round decimals differently." if data_type.name == "decimal" else ""
 
 

@@ -1,6 +1,6 @@
 """The parts of SQL with a syntax of their own: CASE, CAST, LIKE, IN, BETWEEN, IS, EXTRACT and INTERVAL.
 
-Rule 1: each becomes calls of rows of the table; no clause has a meaning that a row has not.
+Rule 1: each becomes calls of rows of the table; no clause means anything that a row does not.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def in_(walk: Translator, node: exp.Expr) -> Expression:
 
 
 def like(walk: Translator, node: exp.Expr, escape: str = "\\") -> Expression:
-    """Return x LIKE pattern, or its negation, with the pattern's escape sign made a backslash."""
+    """Return x LIKE pattern, or its negation, with a backslash in place of the pattern's escape character."""
     walk.demand_parentheses(exp.EQ(), node.this)
     pattern = walk.translate(node.expression)
     if escape != "\\" and isinstance(pattern, Literal) and isinstance(pattern.value, str):
@@ -140,7 +140,7 @@ def _read_target(walk: Translator, node: object) -> DataType:
         return parse_type(f"decimal({','.join(sizes)})" if sizes else "decimal")
     if word not in TARGETS or sizes:
         known = ", ".join(sorted({str(t) for t in TARGETS.values()}))
-        raise walk.refuse("this is no type to cast to", f"Known: {known}.")
+        raise walk.refuse("this is not a type to cast to", f"Known: {known}.")
     return TARGETS[word]
 
 
@@ -154,7 +154,7 @@ def extract(walk: Translator, node: exp.Expr) -> Expression:
 
 
 def position(walk: Translator, node: exp.Expr) -> Expression:
-    """Return the place of a part in a text, written with IN."""
+    """Return POSITION(part IN text), the place of a part in a text."""
     if node.args.get("position") or node.args.get("occurrence"):
         raise walk.refuse("position takes two arguments", "Write position(part IN text).")
     return walk.named("locate", node.args.get("substr"), node.this)

@@ -1,7 +1,7 @@
 """From the typed tree to Polars and to Spark SQL.
 
-Rule 1: both walks are the same walk; all that differs is the builder that a row of the table names.
-Rule 2: nothing is decided here about meaning.
+Rule 1: both engines share one walk; only the builder from the function table differs.
+Rule 2: this module decides nothing about meaning.
 """
 
 from __future__ import annotations

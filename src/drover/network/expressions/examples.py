@@ -1,7 +1,7 @@
 """One example for each function, operator, other spelling and aggregate, for docs/reference/expressions.md.
 
-Rule 1: an example of a scalar uses no columns, so that its value can stand beside it; the reference computes it, and
-the tests compute it in Spark as well.
+Rule 1: an example of a scalar uses no columns, so that the page can show its value. The reference computes that value,
+and the tests compute it in Spark as well.
 """
 
 from __future__ import annotations

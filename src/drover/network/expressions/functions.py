@@ -1,6 +1,7 @@
 """The allow-list: every function and operator that an expression may contain, in one table.
 
-Rule 1: what is not in FUNCTIONS does not exist. Rule 2: REFUSED says why for the names people will look for.
+Rule 1: a function that is not in FUNCTIONS does not exist.
+Rule 2: REFUSED gives the reason for names that people will look for.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ ANY_CHARACTER: Final = "_"
 
 
 def _split_pattern(pattern: str, escape: str = "\\") -> list[tuple[str, bool]] | None:
-    """Return (character, whether it is a wildcard) for each place, or None if an escape escapes nothing."""
+    """Return (character, whether it is a wildcard) for each place, or None if a backslash escapes nothing."""
     parts: list[tuple[str, bool]] = []
     characters = iter(pattern)
     for character in characters:

@@ -49,7 +49,7 @@ def read_number(text: str) -> Literal:
     if re.fullmatch(r"[0-9]+", text):
         return integer_literal(int(text), text)
     if not re.fullmatch(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", text):
-        raise ExpressionError(text, "this is no number", "Write for example 12, 1.5 or 1e3.")
+        raise ExpressionError(text, "this is not a number", "Write for example 12, 1.5 or 1e3.")
     value = float(text)
     if value == float("inf"):
         raise ExpressionError(text, "the largest double is about 1.8e308", "Write CAST('Infinity' AS DOUBLE).")
@@ -87,12 +87,12 @@ def read_timestamp(text: str, data_type: DataType) -> Literal:
 
 
 def micros(value: dt.datetime) -> int:
-    """Return the microseconds since 1970 of a time in UTC; literals carry no zone, because all of them are UTC."""
+    """Return the microseconds since 1970 of a time in UTC. Literals have no zone: all of them are UTC."""
     return (value.replace(tzinfo=dt.UTC) - EPOCH) // MICROSECOND
 
 
 def quote(text: str) -> str:
-    """Return `text` as a Spark SQL string that means exactly `text`, whatever is in it and however Spark is set."""
+    """Return a Spark SQL string that means exactly `text`, whatever its characters and Spark's settings."""
     if HARMLESS.fullmatch(text):
         return f"'{text}'"
     return f"CAST(X'{text.encode().hex().upper()}' AS STRING)"

@@ -1,7 +1,7 @@
 """Rows for truth: comparisons, three-valued logic, and choosing among values.
 
 Rule 1: NaN equals itself and is the largest number, -0.0 equals 0.0, strings compare by their bytes.
-Rule 2: AND, OR and NOT know three values; a condition that is NULL chooses nothing.
+Rule 2: AND, OR and NOT have three values; a condition that is NULL selects nothing.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Scalar expressions: from text to a typed tree in one step.
 
-Rule 1: this is the only entry; every text is checked here before it reaches the compiler. Rule 2: a network repeats its
-texts, and each is parsed when it is checked and again when it is compiled. So the trees of short texts are cached,
-which is safe because trees are frozen.
+Rule 1: this is the only entry; every text is checked here before it reaches the compiler.
+Rule 2: the trees of short texts are cached. A network parses each text when it is checked and again when it is
+compiled. Sharing a tree is safe because trees are frozen.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def translate_node(node: exp.Expr, text: str, columns: Columns) -> Expression:
 
 
 def _hidden_columns(node: exp.Expr, columns: Columns) -> str:
-    """Return a hint if a constant of the text, such as NULL, hides a column of the same name that may be meant."""
+    """Return a hint if a constant such as NULL hides a column of the same name, which may have been meant."""
     written = {
         "null" if isinstance(found, exp.Null) else str(found.this) for found in node.find_all(exp.Null, exp.Boolean)
     }

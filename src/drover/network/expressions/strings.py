@@ -1,7 +1,8 @@
 """Rows for strings, which are sequences of Unicode code points, never bytes or UTF-16 units.
 
-Rule 1: positions count from 1, as in SQL. Rule 2: patterns and counts are literals, so that their size is bounded.
-Rule 3: no regular expressions of the user's: Java's and Rust's dialects differ.
+Rule 1: positions count from 1, as in SQL.
+Rule 2: patterns and counts are literals, so that their size is bounded.
+Rule 3: there are no regular expressions for users, because the dialects of Java and Rust differ.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ PATTERN: Final = Constant(
 def _polars_substring(_: Call, args: Sequence[pl.Expr]) -> pl.Expr:
     """Take code points from `position`, which counts from 1, or from the end if negative; 0 means 1.
 
-    Polars agrees with Spark on a start before the text, which uses up the length: substring('abc', -5, 3) is 'a'.
+    If the start is before the text, Polars and Spark both count the missing characters: substring('abc', -5, 3) is 'a'.
     """
     position = args[1].cast(pl.Int64)
     length = args[2].cast(pl.Int64) if len(args) == 3 else pl.lit(MAX_INT, pl.Int64)

@@ -47,7 +47,7 @@ class ExpressionDialect(Spark):
 
 @contextmanager
 def deep_stack() -> Iterator[None]:
-    """Allow deep recursion for a while, so that what is accepted does not depend on how deep the caller is."""
+    """Allow deep recursion for a while. Otherwise the caller's stack depth would decide which texts are accepted."""
     with LIMIT:
         before = sys.getrecursionlimit()
         sys.setrecursionlimit(max(before, FRAMES))
@@ -72,7 +72,7 @@ def read(text: str) -> exp.Expr:
     except (SqlglotError, ValueError, IndexError, AttributeError, TypeError, KeyError) as error:
         raise ExpressionError(
             text,
-            f"this is no SQL expression ({_reason(error)})",
+            f"this is not a SQL expression ({_reason(error)})",
             "Look there for a missing operator, comma or parenthesis, and put a column named like a keyword into "
             "`backticks`.",
         ) from None
@@ -91,7 +91,7 @@ def _tokenize(text: str) -> Sequence[Token]:
 
 
 def _check_signs(tokens: Sequence[Token], text: str) -> None:
-    """Refuse comments, which may be hints, and escapes in strings that Spark reads in another way."""
+    """Refuse comments, which may be hints, and escapes in strings that Spark reads differently."""
     for token in tokens:
         if token.comments:
             raise ExpressionError(text, "an expression contains no comments and no hints", "Remove them.")
@@ -102,7 +102,7 @@ def _check_signs(tokens: Sequence[Token], text: str) -> None:
 
 
 def _check_nesting(tokens: Sequence[Token], text: str) -> None:
-    """Refuse deep nesting before the parser, which is recursive, meets it."""
+    """Refuse deep nesting before it reaches the parser, which is recursive."""
     depth = prefixes = 0
     for token in tokens:
         kind = token.token_type

@@ -1,7 +1,7 @@
 """The rows of the function table.
 
 Rule 1: a row is data plus two pure builders, one per engine; both must mean the same on every row of every frame.
-Rule 2: nothing but the row decides what is accepted, so the tests generate their expressions from the rows as well.
+Rule 2: the row alone decides what is accepted, so the tests also generate their expressions from the rows.
 Rule 3: an unsafe argument (a pattern, a count) is a Constant, checked when the text is read and never per row.
 """
 
@@ -72,7 +72,7 @@ class SqlFunction:
     through: DataType | None = None  # the type to which every argument is cast first
     repeats: bool = False  # the last parameter may be given any number of times
     optional: int = 0  # so many parameters at the end may be left out
-    count_hint: str = "Give it as many as it takes."  # what to do about a wrong number of arguments
+    count_hint: str = "Correct the number of arguments."  # what to do about a wrong number of arguments
     copies: int = 1  # how often the builders mention an argument, at most
 
     def result(self, types: Sequence[DataType]) -> DataType:

@@ -1,7 +1,8 @@
 """Rows for dates and timestamps, in UTC and in the years 0001 to 9999.
 
-Rule 1: a result outside these years is NULL. Rule 2: only lengths of time that never vary are added to a timestamp.
-Rule 3: nothing here asks for the present; an expression is a function of its row.
+Rule 1: a result outside these years is NULL.
+Rule 2: only fixed lengths of time can be added to a timestamp.
+Rule 3: nothing here reads the clock; an expression is a function of its row.
 """
 
 from __future__ import annotations

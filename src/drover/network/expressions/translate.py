@@ -1,7 +1,8 @@
 """From the raw SQL tree to the typed one.
 
-Rule 1: a kind of raw node that is not in a table here is refused. Rule 2: where sqlglot and Spark group operators
-differently, parentheses are demanded, so that a text never means something else than in Spark.
+Rule 1: a kind of raw node that is not in a table here is refused.
+Rule 2: where sqlglot and Spark group operators differently, parentheses are required, so that a text means the same as
+in Spark.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class Translator:
             return self._unary(node)
         handler = HANDLERS.get(kind)
         if handler is None:
-            raise self.refuse("a part of it is not known to drover", SEE_ALL)
+            raise self.refuse("drover does not know a part of it", SEE_ALL)
         return handler(self, node)
 
     def refuse(self, rule: str, way_out: str) -> ExpressionError:
@@ -85,11 +86,11 @@ class Translator:
         return ExpressionError(self.text, rule, way_out)
 
     def named(self, name: str, *nodes: object) -> Expression:
-        """Return the call of a function that the table surely has."""
+        """Return the call of a function in the table."""
         return check.apply(FUNCTIONS[name], [self.translate(node) for node in nodes], self.text)
 
     def call(self, name: str, *arguments: Expression) -> Expression:
-        """Return the call of a function that the table surely has, with arguments that are translated already."""
+        """Return the call of a function in the table, with arguments that are already translated."""
         return check.apply(FUNCTIONS[name], arguments, self.text)
 
     def _binary(self, node: exp.Expr) -> Expression:
@@ -105,11 +106,11 @@ class Translator:
         b = self.translate(right)
         if name == "-" and {a.type, b.type} <= {TIMESTAMP, TIMESTAMP_NTZ, DATE}:
             way_out = "Write unix_micros(a) - unix_micros(b), or datediff(a, b) for dates."
-            raise self.refuse("the difference of two times is no column type", way_out)
+            raise self.refuse("the difference of two times is not a column type", way_out)
         return self.call(name, a, b)
 
     def demand_parentheses(self, node: exp.Expr, *operands: object) -> None:
-        """Refuse a = b = c, a = b IS NULL and a | b & c, which Spark groups in its own way."""
+        """Refuse a = b = c, a = b IS NULL and a | b & c, which Spark groups differently."""
         for operand in operands:
             mixed_bits = isinstance(node, BITWISE) and isinstance(operand, BITWISE) and type(operand) is not type(node)
             if mixed_bits or (isinstance(node, COMPARISONS) and isinstance(operand, PREDICATES)):
@@ -199,16 +200,16 @@ def _flatten(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
 CALLABLE: Final = {
     name: row for name, row in BY_NAME.items() if name.isidentifier() and (name in row.aliases or not row.form)
 }
-SEE_ALL: Final = "See docs/reference/expressions.md for all there is."
+SEE_ALL: Final = "See docs/reference/expressions.md for all of them."
 SIDE_BY_SIDE: Final = ("two strings stand side by side", r"Write || between them, or \' for a quote in a string.")
 NO_INTERVAL: Final = ("an interval is only added to a timestamp", "Write for example t + INTERVAL '5' MINUTE.")
 NO_STAR: Final = ("* stands for a row only in count(*)", "Name a column.")
 NO_DISTINCT: Final = ("DISTINCT goes with count", "Leave it out, or put a column of this name into `backticks`.")
-NO_TUPLE: Final = ("a list of values is no value", "Remove the parentheses or the comma.")
+NO_TUPLE: Final = ("a list of values is not a value", "Remove the parentheses or the comma.")
 
 
 def _refusal(rule: str, way_out: str) -> Handler:
-    """Return a handler for a kind of raw node that people write but that has no meaning here."""
+    """Return a handler that refuses a kind of raw node that people write but that has no meaning here."""
 
     def handle(translator: Translator, _: exp.Expr) -> Expression:
         raise translator.refuse(rule, way_out)

@@ -92,7 +92,7 @@ class Call(Expression):
 
 
 def _walk(root: Expression) -> Iterator[Expression]:
-    """Yield every node once, also one that several parents share."""
+    """Yield every node once, even if several parents share it."""
     seen: set[int] = set()
     waiting = [root]
     while waiting:

@@ -1,9 +1,9 @@
-"""Which words of a text are keywords where they stand, and which are names.
+"""Which words of a text are keywords, by their position, and which are names.
 
-Rule 1: a word is a keyword only if SYNTAX lists it and it stands where SQL can use it as one; every other word is a
-name, so that no statement, hint, parameter or clause of SQL can even be parsed.
-Rule 2: what decides is the place: a value is expected at the start, after an operator, a comma or an open parenthesis,
-and an operator after a value.
+Rule 1: a word is a keyword only if SYNTAX lists it and its position allows it. Every other word is a name, so no
+statement, hint, parameter or clause of SQL can even be parsed.
+Rule 2: the position decides. A value is expected at the start and after an operator, a comma or an open parenthesis. An
+operator is expected after a value.
 Rule 3: a keyword that cannot be understood is an error that mentions `backticks`, the way to name any column.
 """
 
@@ -197,7 +197,7 @@ class _WordReader:
         return _kind(token) not in OPERATORS
 
     def _starts_query(self, i: int) -> bool:
-        """Whether SELECT is followed by a value, or by * FROM; as a name, it would be followed by an operator."""
+        """Whether SELECT is followed by a value or by * FROM; a name would be followed by an operator."""
         after = [*self.tokens[i + 1 : i + 3], None, None]
         if after[0] is not None and _kind(after[0]) == "STAR":
             return after[1] is None or _kind(after[1]) in ("FROM", "R_PAREN", "COMMA")
@@ -216,7 +216,7 @@ class _WordReader:
         """Return True for a type after AS or ::, and refuse all else."""
         if _kind(token) not in TYPES:
             raise ExpressionError(
-                self.text, f"{token.text!r} is no type to cast to", f"Known: {', '.join(KNOWN_TYPES)}."
+                self.text, f"{token.text!r} is not a type to cast to", f"Known: {', '.join(KNOWN_TYPES)}."
             )
         return True
 

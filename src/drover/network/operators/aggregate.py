@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
 from drover.errors import ExpressionError, Fault
@@ -23,6 +23,7 @@ from drover.network.operators.base import (
     span_fault,
 )
 from drover.network.operators.kind import OperatorKind
+from drover.network.operators.sharing import GROUP, OutputNeeds, QuerySharing
 from drover.network.operators.words import computed
 from drover.network.schema import Column, Schema
 from drover.network.types import TIMESTAMP
@@ -122,6 +123,14 @@ def _summary(operator: Aggregate) -> str:
     return " ".join(words)
 
 
+def _input_columns(operator: Aggregate, needs: OutputNeeds) -> tuple[frozenset[str], ...]:
+    return (frozenset({*operator.group_by, needs.inputs[0].time or ""}),)
+
+
+def _with_member(operator: Aggregate, member: str) -> Aggregate:
+    return replace(operator, group_by=(*operator.group_by, member))
+
+
 _TOTAL: Final = (Named("n", "count(*)"), Named("total", "sum(amount)"))
 
 AGGREGATE: Final = OperatorKind(
@@ -143,5 +152,5 @@ AGGREGATE: Final = OperatorKind(
         Aggregate(name="early", input="events", size=10_000_000, advance=10_000_000, compute=_TOTAL, timeout=3_000_000),
     ),
     expressions=("compute",),
-    in_queries=True,
+    sharing=QuerySharing(form=GROUP, columns=_input_columns, with_member=_with_member),
 )

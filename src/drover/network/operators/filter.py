@@ -11,6 +11,7 @@ from drover.network.files import codecs
 from drover.network.files.field import INPUT, Field
 from drover.network.operators.base import Derived, Operator, Table, demand_boolean, parsed
 from drover.network.operators.kind import OperatorKind
+from drover.network.operators.sharing import QuerySharing
 from drover.network.schema import Schema
 
 
@@ -41,5 +42,5 @@ FILTER: Final = OperatorKind(
     summary=lambda operator: operator.where,
     samples=(Filter(name="large", input="events", where="amount > 10"),),
     expressions=("where",),
-    in_queries=True,
+    sharing=QuerySharing(condition="where"),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
 from drover.errors import ExpressionError, Fault, shorten
@@ -26,6 +26,7 @@ from drover.network.operators.base import (
     span_fault,
 )
 from drover.network.operators.kind import OperatorKind
+from drover.network.operators.sharing import PAIR, OutputNeeds, QuerySharing
 from drover.network.schema import Column, Schema
 from drover.network.types import TIMESTAMP
 
@@ -162,6 +163,20 @@ def _summary(operator: Join) -> str:
     return f"{' and '.join(keys)} within {' and '.join(spans)}{spread}".strip()
 
 
+def _input_columns(operator: Join, needs: OutputNeeds) -> tuple[frozenset[str], ...]:
+    left, right = needs.inputs
+    return (
+        frozenset({*(pair.left for pair in operator.on), left.time or ""}),
+        frozenset({*(pair.right for pair in operator.on), right.time or ""}),
+    )
+
+
+def _with_member(operator: Join, member: str) -> Join:
+    # A row meets only rows of its own member, so either side could give the member of the pair.
+    select = (*operator.select, Named(member, f"left.`{member}`"))
+    return replace(operator, on=(*operator.on, KeyPair(member, member)), select=select)
+
+
 _BOTH: Final = (Named("first", "left.amount"), Named("second", "right.amount"))
 
 JOIN: Final = OperatorKind(
@@ -205,5 +220,11 @@ JOIN: Final = OperatorKind(
         ),
     ),
     expressions=("where", "select"),
-    in_queries=True,
+    sharing=QuerySharing(
+        form=PAIR,
+        columns=_input_columns,
+        with_member=_with_member,
+        with_defaults=lambda operator, schemas: replace(operator, select=operator.full_select(*schemas)),
+        refused={"spread": "a join of a query runs with its family, and is not spread over nodes"},
+    ),
 )

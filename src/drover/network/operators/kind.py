@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 
 from drover.network.files.field import Field
 from drover.network.operators.base import Operator
+from drover.network.operators.sharing import QuerySharing
 
 M = TypeVar("M", bound=Operator)  # the class of the operators
 
@@ -40,7 +41,7 @@ class OperatorKind(Generic[M]):
     expressions: tuple[str, ...] = ()  # attributes with SQL: a text, None, or a tuple of Named
     lines: Callable[[M], tuple[str, ...]] | None = None  # in its box in a drawing; None: the summary
     declared: Callable[[M], DeclaredLoad] | None = None  # None: it declares nothing
-    in_queries: bool = False  # whether submitted queries may use it, because many of them can share its work
+    sharing: QuerySharing[M] | None = None  # how many queries share its work; None: submitted queries cannot use it
 
     @property
     def name(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
 from drover.errors import Fault
@@ -13,6 +13,7 @@ from drover.network.files import codecs
 from drover.network.files.field import FALSE, INPUT, Field
 from drover.network.operators.base import Derived, Operator, Table, name_faults, parsed
 from drover.network.operators.kind import OperatorKind
+from drover.network.operators.sharing import OutputNeeds, QuerySharing
 from drover.network.operators.words import computed
 from drover.network.schema import Column, Schema
 
@@ -67,6 +68,17 @@ class Map(Operator):
         return Derived((None if faults else Schema(tuple(columns), time),), tuple(faults))
 
 
+def _input_columns(operator: Map, needs: OutputNeeds) -> tuple[frozenset[str], ...]:
+    made = {named.name.lower() for named in operator.select}
+    return (frozenset(name for name in needs.columns if operator.extend and name.lower() not in made),)
+
+
+def _with_member(operator: Map, member: str) -> Map:
+    if operator.extend:
+        return operator  # keeps the member as it keeps every other column
+    return replace(operator, select=(*operator.select, Named(member, f"`{member}`")))
+
+
 MAP: Final = OperatorKind(
     model=Map,
     fields=(
@@ -80,5 +92,5 @@ MAP: Final = OperatorKind(
         Map(name="extended", input="events", select=(Named("twice", "amount * 2"),), extend=True),
     ),
     expressions=("select",),
-    in_queries=True,
+    sharing=QuerySharing(columns=_input_columns, with_member=_with_member),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
 from drover.errors import Fault
@@ -12,6 +12,7 @@ from drover.network.files import codecs
 from drover.network.files.field import INPUT, NONE, Field
 from drover.network.operators.base import Derived, Operator, Table, demand_boolean, parsed
 from drover.network.operators.kind import OperatorKind
+from drover.network.operators.sharing import QuerySharing
 from drover.network.schema import COLUMN_NAME, Schema
 
 CASE_RULE: Final = "a case is named like a column: letters, digits and _, up to 128 of them, no digit first"
@@ -78,6 +79,11 @@ def _case_lines(switch: Switch) -> tuple[str, ...]:
     return (*cases, *((f"{switch.rest}: the rest",) if switch.rest is not None else ()))
 
 
+def _with_numbered_branches(switch: Switch) -> Switch:
+    cases = tuple(Named(f"b{index}", case.expression) for index, case in enumerate(switch.cases))
+    return replace(switch, cases=cases, rest=None if switch.rest is None else f"b{len(cases)}")
+
+
 SWITCH: Final = OperatorKind(
     model=Switch,
     fields=(
@@ -96,5 +102,5 @@ SWITCH: Final = OperatorKind(
         ),
     ),
     expressions=("cases",),
-    in_queries=True,
+    sharing=QuerySharing(with_numbered_branches=_with_numbered_branches),
 )

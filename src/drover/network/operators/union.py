@@ -12,6 +12,7 @@ from drover.network.files import codecs
 from drover.network.files.field import Field
 from drover.network.operators.base import Derived, Operator, Table
 from drover.network.operators.kind import OperatorKind
+from drover.network.operators.sharing import QuerySharing
 from drover.network.schema import Schema, known
 
 
@@ -61,5 +62,5 @@ UNION: Final = OperatorKind(
     ),
     summary=lambda operator: ", ".join(operator.streams),
     samples=(Union(name="both", streams=("events", "more_events")),),
-    in_queries=True,
+    sharing=QuerySharing(),
 )

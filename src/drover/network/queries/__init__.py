@@ -7,7 +7,8 @@ and returns its shape and its constants.
 
 from __future__ import annotations
 
-from drover.network.queries.query import KINDS, LONGEST_EXPRESSION, MOST_OPERATORS, Query, examine_query, query_network
+from drover.network.queries.kinds import KINDS
+from drover.network.queries.query import LONGEST_EXPRESSION, MOST_OPERATORS, Query, examine_query, query_network
 from drover.network.queries.shape import LookupKey, Shape, ShapeStep
 from drover.network.queries.shapes import Shaped, Shapes, shape_of
 

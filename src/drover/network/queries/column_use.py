@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from drover.network.expressions import Expression, parse, parse_aggregate, parse_pair
-from drover.network.expressions.tree import LEFT, ONLY, RIGHT
-from drover.network.operators import Aggregate, Filter, Join, Map, Operator, Switch, Union
+from drover.network.operators import Operator
+from drover.network.operators.sharing import OutputNeeds
+from drover.network.queries.kinds import sharing_of
 from drover.network.queries.parameterized import ParameterizedQuery
+from drover.network.rewrite import expressions_of
 from drover.network.schema import Schema
 from drover.network.types import DataType
 
@@ -26,32 +27,16 @@ class ColumnUse:
 
 def columns_used(operator: Operator, schemas: tuple[Schema, ...], query: ParameterizedQuery) -> ColumnUse:
     """Return what the expressions of an operator name."""
-    named = frozenset[tuple[str, str]]().union(*(tree.columns for tree in parsed_expressions(operator, schemas, query)))
-    sides = (LEFT, RIGHT) if isinstance(operator, Join) else (ONLY,) * len(schemas)
+    form = sharing_of(operator).form
+    types = (with_constants(schemas[0], query), *(schema.types for schema in schemas[1:]))
+    trees = [form.parse(text, types) for _, text in expressions_of(operator)]
+    named = frozenset[tuple[str, str]]().union(*(tree.columns for tree in trees))
     parameters = {name for _, name in named if name.startswith(query.constant)}
     constants = tuple(sorted(int(name.removeprefix(query.constant)) for name in parameters))
-    columns = tuple(frozenset(name for of, name in named if of == side) - parameters for side in sides)
+    columns = tuple(
+        frozenset(name for of, name in named if of == side) - parameters for side in form.sides_of(len(schemas))
+    )
     return ColumnUse(columns, constants)
-
-
-def parsed_expressions(operator: Operator, schemas: tuple[Schema, ...], query: ParameterizedQuery) -> list[Expression]:
-    """Return the expressions of an operator, parsed."""
-    first = with_constants(schemas[0], query)
-    match operator:
-        case Filter():
-            return [parse(operator.where, first)]
-        case Switch():
-            return [parse(named.expression, first) for named in operator.cases]
-        case Map():
-            return [parse(named.expression, first) for named in operator.select]
-        case Aggregate():
-            calls = [parse_aggregate(named.expression, first) for named in operator.compute]
-            return [call.argument for call in calls if call.argument is not None]
-        case Join():
-            texts = [*(named.expression for named in operator.select), *([operator.where] if operator.where else [])]
-            return [parse_pair(text, first, schemas[1].types) for text in texts]
-        case _:
-            return []
 
 
 def with_constants(schema: Schema, query: ParameterizedQuery) -> dict[str, DataType]:
@@ -64,19 +49,9 @@ def input_columns(
 ) -> tuple[frozenset[str], ...]:
     """Return which columns of each input an operator needs, given the columns of its outputs that are `needed`."""
     wanted = frozenset[str]().union(*(needed[stream] for stream in operator.outputs))
-    match operator:
-        case Filter() | Switch():
-            return (use.columns[0] | wanted,)
-        case Map():
-            made = {named.name.lower() for named in operator.select}
-            kept = {name for name in wanted if name.lower() not in made} if operator.extend else set[str]()
-            return (use.columns[0] | kept,)
-        case Union():
-            return (wanted,) * len(schemas)
-        case Aggregate():
-            return (use.columns[0] | {*operator.group_by, schemas[0].time or ""},)
-        case Join():
-            left = use.columns[0] | {pair.left for pair in operator.on} | {schemas[0].time or ""}
-            return left, use.columns[1] | {pair.right for pair in operator.on} | {schemas[1].time or ""}
-        case _:
-            raise AssertionError(f"{operator.kind} is no operator of a query")
+    sharing = sharing_of(operator)
+    if sharing.columns is None:
+        passed = (wanted,) * len(schemas)
+    else:
+        passed = sharing.columns(operator, OutputNeeds(wanted, schemas))
+    return tuple(used | more for used, more in zip(use.columns, passed, strict=True))

@@ -28,27 +28,21 @@ class Parameterizer:
     prefix: str
     constants: list[Literal] = field(default_factory=list)
 
-    def expression(self, text: str, read: Callable[[str], Expression], side: str = ONLY) -> str:
-        """Return `text` with its constants as columns. `read` parses text, including these columns."""
+    def rewrite(self, text: str, read: Callable[[str], Expression | AggregateCall], side: str = ONLY) -> str:
+        """Return `text` with its constants as columns of `side`. `read` parses text, including these columns."""
         before = len(self.constants)
-        tree = read(text)
-        changed = self._column(tree, side) if _is_constant(tree) else self._replace(tree, side)
+        changed = self._changed(read(text), side)
         if len(self.constants) == before:
             return text
-        written = to_sql(changed)
+        written = aggregate_to_sql(changed) if isinstance(changed, AggregateCall) else to_sql(changed)
         return written if self._means(written, read, changed, before) else text
 
-    def aggregate(self, text: str, read: Callable[[str], AggregateCall]) -> str:
-        """Return the text of an aggregate with its constants as columns."""
-        before = len(self.constants)
-        tree = read(text)
-        if tree.argument is None:
-            return text
-        changed = AggregateCall(tree.function, self._replace(tree.argument, ONLY), tree.type)
-        if len(self.constants) == before:
-            return text
-        written = aggregate_to_sql(changed)
-        return written if self._means(written, read, changed, before) else text
+    def _changed(self, tree: Expression | AggregateCall, side: str) -> Expression | AggregateCall:
+        if isinstance(tree, AggregateCall):
+            # The argument of sum(1) is not computed with, so by rule 1 it is part of the shape.
+            argument = None if tree.argument is None else self._replace(tree.argument, side)
+            return AggregateCall(tree.function, argument, tree.type)
+        return self._column(tree, side) if _is_constant(tree) else self._replace(tree, side)
 
     def _means(self, text: str, read: Callable[[str], object], tree: object, before: int) -> bool:
         """Return whether `text` parses to `tree`; if not, forget the constants since `before`."""

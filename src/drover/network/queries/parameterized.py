@@ -14,11 +14,11 @@ from typing import Final
 
 from drover.errors import NetworkError
 from drover.network.check import examine
-from drover.network.expressions import AggregateCall, Expression, Literal, parse, parse_aggregate, parse_pair
-from drover.network.expressions.tree import LEFT
+from drover.network.expressions import AggregateCall, Expression, Literal
 from drover.network.model import Network
-from drover.network.operators import Aggregate, Join, Named, Operator, Switch
+from drover.network.operators import Operator
 from drover.network.parts import Parts, Source
+from drover.network.queries.kinds import sharing_of
 from drover.network.queries.parameterize import Parameterizer
 from drover.network.queries.query import Query, examine_query, rename_inputs, source_names
 from drover.network.rewrite import with_expressions
@@ -119,32 +119,18 @@ def _prefix(streams: Mapping[str, Schema]) -> str:
 
 def _renamed(operator: Operator, name: str) -> Operator:
     """Return the operator under another name, with numbered branches."""
-    if isinstance(operator, Switch):
-        cases = tuple(Named(f"b{index}", case.expression) for index, case in enumerate(operator.cases))
-        rest = None if operator.rest is None else f"b{len(cases)}"
-        return replace(operator, name=name, sticky=None, cases=cases, rest=rest)
-    return replace(operator, name=name, sticky=None)
+    numbered = sharing_of(operator).with_numbered_branches
+    return replace(operator if numbered is None else numbered(operator), name=name, sticky=None)
 
 
 def _parameterized(operator: Operator, schemas: tuple[Schema, ...], parameters: Parameterizer) -> Operator:
     """Return the operator with the constants of its expressions replaced by parameters."""
+    sharing = sharing_of(operator)
 
-    def with_constants(schema: Schema) -> dict[str, DataType]:
-        columns = {f"{parameters.prefix}{index}": literal.type for index, literal in enumerate(parameters.constants)}
-        return {**schema.types, **columns}
+    def read(text: str) -> Expression | AggregateCall:
+        constants = {f"{parameters.prefix}{index}": literal.type for index, literal in enumerate(parameters.constants)}
+        first, *others = (schema.types for schema in schemas)
+        return sharing.form.parse(text, ({**first, **constants}, *others))
 
-    def row(text: str) -> Expression:
-        return parse(text, with_constants(schemas[0]))
-
-    def pair(text: str) -> Expression:
-        return parse_pair(text, with_constants(schemas[0]), schemas[1].types)
-
-    def call(text: str) -> AggregateCall:
-        return parse_aggregate(text, with_constants(schemas[0]))
-
-    if isinstance(operator, Aggregate):
-        return with_expressions(operator, lambda text: parameters.aggregate(text, call))
-    if isinstance(operator, Join):
-        full = replace(operator, select=operator.full_select(*schemas))
-        return with_expressions(full, lambda text: parameters.expression(text, pair, LEFT))
-    return with_expressions(operator, lambda text: parameters.expression(text, row))
+    full = operator if sharing.with_defaults is None else sharing.with_defaults(operator, schemas)
+    return with_expressions(full, lambda text: parameters.rewrite(text, read, sharing.form.sides[0]))

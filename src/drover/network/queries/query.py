@@ -14,12 +14,12 @@ from typing import Final
 from drover.errors import Fault, nearest, shorten
 from drover.network.check import examine
 from drover.network.model import Network
-from drover.network.operators import OPERATORS, Join, Operator
+from drover.network.operators import Operator
 from drover.network.parts import Parts, Source
+from drover.network.queries.kinds import KINDS, sharing_of
 from drover.network.rewrite import expressions_of, input_field, with_inputs
 from drover.network.schema import NAME, NAME_RULE, known
 
-KINDS: Final = tuple(name for name, kind in OPERATORS.items() if kind.in_queries)
 MOST_OPERATORS: Final = 16  # of a query
 LONGEST_EXPRESSION: Final = 2_000  # characters; a network file may have longer ones
 RESULT: Final = "query"  # the first column of results
@@ -108,14 +108,21 @@ def _own_faults(query: Query) -> Iterator[Fault]:
         if operator.kind not in KINDS:
             rule = f"a query is made of {', '.join(KINDS)}, because others cannot be shared"
             yield Fault(("operators", operator.name, "kind"), repr(operator.kind), rule, IN_THE_FILE)
-        if isinstance(operator, Join) and operator.spread is not None:
-            rule = "a join of a query runs with its family, and is not spread over nodes"
-            path = ("operators", operator.name, "spread")
-            yield Fault(path, str(operator.spread), rule, f"Leave it out. {IN_THE_FILE}")
+        else:
+            yield from _refused(operator)
         for field, text in expressions_of(operator):
             if len(text) > LONGEST_EXPRESSION:
                 rule = f"an expression of a query has at most {LONGEST_EXPRESSION} characters"
                 yield Fault(("operators", operator.name, *field), shorten(text), rule, IN_THE_FILE)
+
+
+def _refused(operator: Operator) -> Iterator[Fault]:
+    """Yield a fault for each attribute that a network file may set, but a query may not."""
+    for attribute, rule in sharing_of(operator).refused.items():
+        value = getattr(operator, attribute)
+        if value is not None:
+            path = ("operators", operator.name, attribute)
+            yield Fault(path, str(value), rule, f"Leave it out. {IN_THE_FILE}")
 
 
 def _name_faults(query: Query, network: Network) -> Iterator[Fault]:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from drover.network.expressions import Call, ColumnRef, Expression, parse
 from drover.network.model import Network
-from drover.network.operators import Aggregate, Filter, Join, KeyPair, Map, Named, Operator, Union
+from drover.network.operators import OPERATORS, Operator
 from drover.network.parts import Source
 from drover.network.queries.column_use import ColumnUse, columns_used, input_columns, with_constants
+from drover.network.queries.kinds import sharing_of
 from drover.network.queries.parameterized import ParameterizedQuery
 from drover.network.queries.sql_text import to_sql
 from drover.network.rewrite import with_inputs
@@ -132,7 +133,8 @@ def _streams(query: ParameterizedQuery) -> dict[str, Schema]:
     streams = {read.stream: read.schema for read in query.reads}
     for operator in query.operators:
         first, *others = (streams[stream] for stream in operator.inputs)
-        if not isinstance(operator, Union):
+        # Without expressions, an operator uses no constants; a union would even refuse inputs that differ by them.
+        if OPERATORS[operator.kind].expressions:
             first = Schema((*first.columns, *constants), first.time)
         derived = operator.derive((first, *others), {})
         assert not derived.faults, derived.faults
@@ -184,13 +186,14 @@ def _step(
     common: Expression | None = None
     keys: tuple[LookupKey, ...] = ()
     rest = True
-    if isinstance(alone, Filter) and fans_out[0]:
-        alone, common, keys, rest = _split(alone, schemas[0], query)
+    sharing = sharing_of(operator)
+    if sharing.condition is not None and fans_out[0]:
+        alone, common, keys, rest = _split(alone, sharing.condition, schemas[0], query)
     use = columns_used(alone, schemas, query)
     given = tuple(needed[stream] for stream in operator.inputs)
     inputs = tuple(map(_pruned, schemas, input_columns(alone, use, schemas, needed), given))
     if not is_common:
-        alone = _with_member(alone, query.member)
+        alone = alone if sharing.with_member is None else sharing.with_member(alone, query.member)
         member = Field(query.member, BIGINT)
         constants = tuple(Field(f"{query.constant}{index}", query.types[index]) for index in use.constants)
         extra = [(member, *constants), *((member,) for _ in inputs[1:])]
@@ -210,28 +213,14 @@ def _pruned(schema: Schema, needed: frozenset[str], present: frozenset[str]) -> 
     return Schema(columns, schema.time if any(one.name == schema.time for one in columns) else None)
 
 
-def _with_member(operator: Operator, member: str) -> Operator:
-    """Keep the rows of different members apart, and put the member into every row of the output."""
-    match operator:
-        case Map(extend=False):
-            return replace(operator, select=(*operator.select, Named(member, f"`{member}`")))
-        case Aggregate():
-            return replace(operator, group_by=(*operator.group_by, member))
-        case Join():
-            select = (*operator.select, Named(member, f"left.`{member}`"))
-            return replace(operator, on=(*operator.on, KeyPair(member, member)), select=select)
-        case _:
-            return operator
-
-
 def _split(
-    operator: Filter, schema: Schema, query: ParameterizedQuery
-) -> tuple[Filter, Expression | None, tuple[LookupKey, ...], bool]:
-    """Split the condition of a filter in three (see `ShapeStep`): return the filter with the rest, and the others."""
+    operator: Operator, condition: str, schema: Schema, query: ParameterizedQuery
+) -> tuple[Operator, Expression | None, tuple[LookupKey, ...], bool]:
+    """Split the condition of an operator in three (see `ShapeStep`): return it with the rest, and the others."""
     common = list[Expression]()
     keys = list[LookupKey]()
     rest = list[Expression]()
-    for part in _conjuncts(parse(operator.where, with_constants(schema, query))):
+    for part in _conjuncts(parse(getattr(operator, condition), with_constants(schema, query))):
         key = _key(part, query)
         if key is not None:
             keys.append(key)
@@ -240,8 +229,8 @@ def _split(
         else:
             common.append(part)
     same = None if not common else common[0] if len(common) == 1 else Call(BOOLEAN, "and", tuple(common))
-    where = " AND ".join(to_sql(part) for part in rest) or "TRUE"
-    return replace(operator, where=where), same, tuple(keys), bool(rest)
+    remaining: dict[str, Any] = {condition: " AND ".join(to_sql(part) for part in rest) or "TRUE"}  # Any: an attribute
+    return replace(operator, **remaining), same, tuple(keys), bool(rest)
 
 
 def _conjuncts(tree: Expression) -> list[Expression]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Final
 
 from drover.network.expressions.tree import Literal, Value
-from drover.network.operators import Aggregate, Filter, Join, Map, Operator, Switch, Union
+from drover.network.operators import OPERATORS, Operator
+from drover.network.queries.kinds import KINDS
 from drover.network.queries.normalize import PLACEHOLDER, SAMPLES, LiteralText, normalize
 from drover.network.queries.parameterized import ParameterizedQuery
 from drover.network.queries.query import LONGEST_EXPRESSION, MOST_OPERATORS, Query
@@ -44,7 +46,7 @@ class Template:
 
 def normalize_query(query: Query) -> tuple[Hashable, list[LiteralText]] | None:
     """Return a query without its names and literals, and the literals; None if it must be parsed."""
-    if len(query.operators) > MOST_OPERATORS:
+    if len(query.operators) > MOST_OPERATORS or any(operator.kind not in KINDS for operator in query.operators):
         return None
     names: dict[str, str] = {}
     for index, operator in enumerate(query.operators):
@@ -66,23 +68,21 @@ def normalize_query(query: Query) -> tuple[Hashable, list[LiteralText]] | None:
 
 
 def _settings(operator: Operator) -> Hashable:
-    """Return the settings of an operator besides its inputs and expressions."""
-    match operator:
-        case Filter() | Union():
-            return ()
-        case Switch():
-            return (operator.rest, *(case.name for case in operator.cases))
-        case Map():
-            return (operator.extend, *(named.name for named in operator.select))
-        case Aggregate():
-            names = tuple([named.name for named in operator.compute])
-            return (operator.size, operator.advance, operator.timeout, operator.group_by, names)
-        case Join():
-            names = tuple([named.name for named in operator.select])
-            windows = (operator.left_window, operator.right_window)
-            return (windows, operator.on, operator.where is None, names)
-        case _:
-            return (operator,)  # no kind for queries: refused when the query is parsed
+    """Return every setting of an operator but its inputs and the text of its expressions."""
+    plain, with_sql = _setting_names(operator.kind)
+    settings: list[Hashable] = [getattr(operator, name) for name in plain]
+    for name in with_sql:
+        found = getattr(operator, name)
+        settings.append(tuple([named.name for named in found]) if isinstance(found, tuple) else found is None)
+    return tuple(settings)
+
+
+@cache
+def _setting_names(kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the attributes of a kind without SQL, and those with SQL."""
+    record = OPERATORS[kind]
+    names = [name for field in record.fields if not field.reads for name in field.targets]
+    return tuple(name for name in names if name not in record.expressions), record.expressions
 
 
 def learn_template(
