@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from drover.agents.runner import Report, NodeRunner, Warn
+from drover.agents.runner import NodeRunner, Report, Warn
 from drover.agents.stop_ledger import StopLedger, StopRequest, refusal
 from drover.errors import StateError
 from drover.hierarchy.messages import Action, Message, Start
