@@ -11,6 +11,7 @@ from pyarrow.fs import FileSystem, LocalFileSystem, SubTreeFileSystem
 from drover.errors import StateError
 from drover.flow.state import storage
 from drover.flow.state.storage import (
+    absolute,
     delete,
     exists,
     is_object_store,
@@ -127,3 +128,15 @@ def test_ranges_are_read_alike_however_they_are_grouped(
         patch.setattr(storage, "MOST_AT_ONCE", at_once)
         found = read_ranges(LOCAL, str(file), ranges)
     assert [part.to_pybytes() for part in found] == [data[offset : offset + length] for offset, length in ranges]
+
+
+def test_a_relative_path_is_taken_from_the_working_directory_of_the_driver(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert absolute("checkpoint") == f"{tmp_path}/checkpoint"
+    assert absolute(Path("a") / "b") == f"{tmp_path}/a/b"
+    assert absolute("/data/checkpoint") == "/data/checkpoint"
+    assert absolute("~/x") == str(Path("~/x").expanduser())
+    for uri in ("file:///data/checkpoint", "s3://bucket/checkpoint", "hdfs://host/checkpoint"):
+        assert absolute(uri) == uri
