@@ -40,13 +40,15 @@ def nearest_name(word: str, names: Collection[str]) -> str:
     """Return the name most like `word`, or nothing if none is."""
     if len(word) > LONGEST_NAME or len(names) > MOST_NAMES:
         return ""
-    return next(iter(difflib.get_close_matches(word, names, n=1)), "")
+    same = (name for name in names if name.lower() == word.lower())
+    return next(same, "") or next(iter(difflib.get_close_matches(word, names, n=1)), "")
 
 
 def nearest(word: str, names: Collection[str]) -> str:
     """Return `Did you mean ...? `, or nothing if no name is like `word`."""
     near = nearest_name(word, names)
-    return f"Did you mean {near}? " if near else ""
+    case = "Case counts. " if near.lower() == word.lower() else ""
+    return f"Did you mean {near}? {case}" if near else ""
 
 
 @dataclass(frozen=True, slots=True)

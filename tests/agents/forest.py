@@ -1,4 +1,4 @@
-"""Seven agents as processes, with a proxy on every connection between them."""
+"""Seven agents as processes, each with a runner, and a proxy on every connection between them."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from drover.hierarchy.messages import Record
 from tests.hierarchy.world import holders
 
 HOST = "127.0.0.1"
+RUNNER = Path(__file__).parent / "runner_program.py"
 PARENTS = (None, 0, 0, 1, 1, 2, 2)
 
 
@@ -80,6 +81,7 @@ class Forest:
         self.proxies = {pair: Proxy(self.ports[pair[1]]) for i, up in links for pair in ((i, up), (up, i))}
         self.agents: dict[int, subprocess.Popen[str]] = {}
         self.killed = 0
+        self.starts = 0
         (folder / "token").write_text("f" * 64)
         (folder / "token").chmod(0o600)
         for node in range(len(PARENTS)):
@@ -122,16 +124,46 @@ class Forest:
         words = [sys.executable, "-m", "drover", "agent", f"{where}/{node}.yaml", f"n{node}"]
         words += ["--journal", f"{where}/{node}.journal", "--token", f"{where}/token"]
         words += ["--sizes", f"{where}/sizes", "--fence", f"{where}/fence"]
+        self.starts += 1
+        words = [sys.executable, str(RUNNER), f"{where}/log", f"n{node}", str(self.starts), *words]
         with out:
             out.write('{"born": true}\n')  # what was said before is of an earlier life
             out.flush()
             self.agents[node] = subprocess.Popen(words, stdout=out, stderr=out, text=True, env=dict(os.environ))
 
     def kill(self, node: int) -> None:
-        """Kill an agent."""
-        self.agents[node].kill()
-        self.agents[node].wait()
-        self.killed += 1
+        """Kill an agent, and wait until its runner has noticed that."""
+        if self._signal(node, signal.SIGKILL):
+            self.agents[node].wait(60)
+            self.killed += 1
+
+    def _signal(self, node: int, number: int) -> bool:
+        """Send a signal to the agent of a node, which its runner has started."""
+        lines = [line.split() for line in self.log() if line.startswith("agent ") and line.endswith(f" n{node}")]
+        with contextlib.suppress(ProcessLookupError):
+            if lines and self.agents[node].poll() is None:
+                os.kill(int(lines[-1][1]), number)
+                return True
+        return False
+
+    def log(self) -> list[str]:
+        """Return what the runners have written down."""
+        path = self.folder / "log"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def doubles(self) -> list[str]:
+        """Return the starts of operators that another runner, or the same one, was still running."""
+        found: list[str] = []
+        where: dict[str, str] = {}
+        for line in self.log():
+            what, name, node = line.split()
+            if what == "start":
+                if name in where:
+                    found.append(f"{name} starts on {node} and runs on {where[name]}")
+                where[name] = node
+            elif what == "stop":
+                assert where.pop(name) == node
+        return found
 
     def said(self, node: int) -> list[str]:
         """Return all output lines of an agent, across restarts."""
@@ -139,15 +171,16 @@ class Forest:
 
     def stop(self) -> None:
         """Stop all agents."""
-        for agent in self.agents.values():
-            agent.send_signal(signal.SIGTERM)
+        for node in self.agents:
+            self._signal(node, signal.SIGTERM)
         for node, agent in self.agents.items():
             assert agent.wait(60) == 0, self.said(node)[-5:]
 
     def end(self) -> None:
         """Stop all processes and close all files."""
-        for agent in self.agents.values():
+        for node, agent in self.agents.items():
             if agent.poll() is None:
+                self._signal(node, signal.SIGKILL)
                 agent.kill()
                 agent.wait()
         for proxy in self.proxies.values():

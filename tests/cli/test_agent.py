@@ -77,15 +77,16 @@ def test_a_port_that_is_taken_is_named(files: Path, capsys: pytest.CaptureFixtur
 
 def test_an_agent_runs_stops_and_goes_on(files: Path) -> None:
     for life in (1, 2):
-        command = [sys.executable, "-m", "drover", *words(files)]
+        command = [sys.executable, "-m", "drover", *words(files), "--exec", "true"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as agent:
             assert agent.stdout is not None
-            lines = [json.loads(agent.stdout.readline()) for _ in range(3)]
+            lines = [json.loads(agent.stdout.readline()) for _ in range(4)]
             agent.send_signal(signal.SIGTERM)
             rest, errors = agent.communicate(timeout=60)
-        assert lines[0] == {"started": ["mean"]}
+        assert lines[0] == {"start": ["mean"]}
         assert lines[1]["life"] == life
-        assert (lines[2]["level"], lines[2]["running"]) == (0.1, 1)
+        (level,) = [line for line in lines if "level" in line][:1]
+        assert (level["level"], level["running"]) == (0.1, 1)
         assert (agent.returncode, errors) == (0, "")
         assert all(json.loads(line) for line in rest.splitlines())
 

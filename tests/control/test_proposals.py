@@ -10,14 +10,15 @@ import drover
 from drover.control.context import ControlContext, Deployment
 from drover.control.loop import step
 from drover.control.manual import check_move, propose_manual_move
-from drover.control.proposals import apply_proposal, current_proposal, find_proposal, why_not_applicable
-from drover.control.record import PeriodOutcome, Proposal
+from drover.control.proposals import _unique_id, apply_proposal, current_proposal, find_proposal, why_not_applicable
+from drover.control.record import PeriodOutcome, Proposal, Reshape
 from drover.control.settings import Control, Mode
 from drover.control.state import ControlState
 from drover.errors import DroverError
 from drover.load.sample import Sample
+from drover.network.grid import Grid
 from drover.network.model import Network
-from drover.placement.plan import Plan
+from drover.placement.plan import Move, Plan
 
 UNITS = ("a", "b", "c", "d")
 ASKED = Control(mode=Mode.OBSERVE, warm_up=3, window=4)
@@ -170,3 +171,21 @@ def test_a_move_by_hand_is_a_proposal_of_one_move() -> None:
         check_move("c", 0, replace(DEPLOYMENT, closed=frozenset({0})))
     with pytest.raises(DroverError, match="there is no unit 'z'"):
         check_move("z", 0, DEPLOYMENT)
+
+
+def test_an_id_depends_on_all_that_changes_and_on_nothing_else() -> None:
+    shape = Reshape("pairs", Grid(1, 1), Grid(2, 3))
+    base = Proposal("p7", 7, 2, 4, (Move("a", 0, 1),), "why", 0.5, 0.1, (), (), shapes=(shape,))
+    others = [
+        base,
+        replace(base, base=3),
+        replace(base, nodes=5),
+        replace(base, moves=(Move("a", 0, 2),)),
+        replace(base, shapes=()),
+        replace(base, shapes=(replace(shape, weights=((1.0, 2.0), ())),)),
+        replace(base, shapes=(replace(shape, asked=Grid(2, 3)),)),
+    ]
+    assert len({_unique_id(each) for each in others}) == len(others)
+    assert _unique_id(replace(base, reason="another", gain=0.7)) == _unique_id(base)
+    # The digest of the stored values, so that renaming a class or a field does not change what users have written down.
+    assert _unique_id(base) == "p7-4ee98cce"

@@ -7,6 +7,7 @@ import json
 import logging
 import socket
 import stat
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -63,8 +64,12 @@ def send(
         pytest.param("GET", "/apply", None, {}, 405, "must be sent by POST", id="a change by GET"),
         pytest.param("POST", "/status", b"{}", {}, 405, "must be sent by GET", id="a question by POST"),
         pytest.param("PUT", "/status", None, {}, 501, "Unsupported method", id="another method"),
-        pytest.param("POST", "/mode", b"{", {}, 400, "cannot be read", id="no JSON"),
-        pytest.param("POST", "/mode", b"[" * 60_000, {}, 400, "cannot be read", id="JSON without a floor"),
+        pytest.param("POST", "/mode", b"{", {}, 400, "not JSON (Expecting property name", id="no JSON"),
+        pytest.param("POST", "/mode", b"[" * 60_000, {}, 400, "nested too deeply", id="JSON without a floor"),
+        pytest.param(
+            "POST", "/mode", b'{"mode": "auto", "mode": "auto"}', {}, 400, "key 'mode' appears twice", id="a key twice"
+        ),
+        pytest.param("GET", "http://[/status", None, {}, 400, "must be / and a name", id="no path"),
         pytest.param("POST", "/mode", b"[]", {}, 400, "must be a JSON object", id="JSON that is no object"),
         pytest.param("POST", "/mode", b"{}", {}, 400, "mode is missing", id="a field is missing"),
         pytest.param("POST", "/mode", b'{"mood": 1}', {}, 400, "Did you mean mode?", id="an unknown field"),
@@ -148,14 +153,39 @@ def test_closing_does_not_wait_for_a_silent_client(patient: tuple[endpoint.Endpo
         assert silent.recv(10) == b""
 
 
-def test_connections_beyond_the_limit_are_closed(patient: tuple[endpoint.Endpoint, int]) -> None:
-    made, port = patient
+def test_silent_connections_keep_nobody_out_and_the_oldest_makes_way(
+    run: ControlRun, patient: tuple[endpoint.Endpoint, int]
+) -> None:
+    _, port = patient  # which would wait for 600 s
     with ExitStack() as stack:
-        lines = [
-            stack.enter_context(socket.create_connection(("127.0.0.1", port), 10)) for _ in range(endpoint.AT_ONCE + 1)
+        silent = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), 60)) for _ in range(3 * endpoint.UNREAD)
         ]
-        assert lines[-1].recv(10) == b""
-        made.close()
+        for line in silent[:10]:
+            assert line.recv(10) == b""
+        assert ask(run.path, "status")["network"] == "flock"
+        silent[-1].settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            silent[-1].recv(10)  # one of the last is still open
+
+
+def test_a_request_beyond_the_limit_is_told_to_come_back(run: ControlRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    entered, leave = threading.Semaphore(0), threading.Event()
+
+    def slow(*_: object) -> dict[str, object]:
+        entered.release()
+        leave.wait(60)
+        return {"late": True}
+
+    monkeypatch.setitem(cast(dict[str, routes.Request[Any]], routes.REQUESTS), "explain", routes.Request(slow))
+    with ThreadPoolExecutor(endpoint.AT_ONCE) as pool:
+        answers = [pool.submit(send, run, "GET", "/explain") for _ in range(endpoint.AT_ONCE)]
+        for _ in answers:
+            assert entered.acquire(timeout=60)
+        assert send(run, "GET", "/status") == (503, {"error": "16 requests are being answered. Try again."})
+        leave.set()
+        assert [each.result() for each in answers] == [(200, {"late": True})] * endpoint.AT_ONCE
+    assert send(run, "GET", "/status")[0] == 200
 
 
 def test_many_clients_at_once(run: ControlRun) -> None:

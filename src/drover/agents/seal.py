@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from drover import strict_json
 from drover.errors import DroverError, shorten
 from drover.hierarchy.codec import CodecError, decode_message, encode
 from drover.hierarchy.messages import Message
@@ -42,8 +43,8 @@ class MessageSeal:
     def verify(self, line: bytes) -> Message:
         """Return the message of a signed line; SealError if the signature does not match."""
         try:
-            found = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            found = strict_json.loads(line)
+        except strict_json.JsonError as error:
             raise SealError(
                 f"{shorten(repr(line))} is not valid JSON, but every line must be. Check which program sent it."
             ) from error
@@ -64,7 +65,8 @@ class MessageSeal:
             raise SealError(str(error)) from error
 
     def _code(self, text: str) -> str:
-        return hmac.new(self.key, text.encode(), hashlib.sha256).hexdigest()
+        # A line may have half of a surrogate pair. No message has one, so its code is wrong like any other.
+        return hmac.new(self.key, text.encode(errors="surrogatepass"), hashlib.sha256).hexdigest()
 
 
 def make_seal(token: bytes, digest: str) -> MessageSeal:

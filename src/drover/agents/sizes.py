@@ -5,23 +5,24 @@ Rule 1: an invalid entry changes nothing and is reported; all other entries coun
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from drover import strict_json
 from drover.errors import FaultsError, nearest, shorten
 from drover.hierarchy.layout import MOST, TreeFile
 from drover.hierarchy.thresholds import Size
 from drover.network.files.disk import read_text
+from drover.strict_json import JsonError
 
 
 def read_sizes(path: str, layout: TreeFile) -> tuple[Mapping[int, Size], list[str]]:
     """Return the sizes by operator, and the faults of the file."""
     try:
-        found = json.loads(read_text(path))
+        found = strict_json.loads(read_text(path))
     except FaultsError as error:
         return {}, [f"--sizes is ignored: {shorten(path)}: {fault.text}" for fault in error.faults]
-    except (ValueError, RecursionError) as error:
+    except JsonError as error:
         return {}, [f"--sizes is ignored: {shorten(path)} must be JSON ({error}). Write {{operator: {{memory: 3}}}}."]
     if not isinstance(found, dict):
         return {}, [f"--sizes is ignored: {shorten(path)} must be an object. Write {{operator: {{memory: 3}}}}."]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import ipaddress
 import json
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 import click
 
@@ -18,6 +20,7 @@ from drover.errors import DroverError, FaultsError, shorten, visible
 
 if TYPE_CHECKING:
     from drover.agents.agent import Agent, Measure
+    from drover.agents.runner import NodeRunner
     from drover.agents.seal import MessageSeal
     from drover.hierarchy.layout import TreeFile
     from drover.hierarchy.thresholds import Size
@@ -34,13 +37,47 @@ MOST_FAULTS: Final = 100  # faults of the sizes file that are printed; more coul
 )
 @click.option("--sizes", metavar="FILE", help="JSON, read again at every check: {operator: {memory: 3, cpu: 0.1}}.")
 @click.option("--fence", metavar="FOLDER", help="Hold a lock file in FOLDER for every running operator.")
+@click.option(
+    "--exec",
+    "command",
+    metavar="COMMAND",
+    help="Run COMMAND start NAME and COMMAND stop NAME for each operator. A stop counts when its command ends with 0.",
+)
+@click.option(
+    "--exec-timeout",
+    type=click.FloatRange(0, min_open=True),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Kill a command of --exec after this time, and run it again.",
+)
+@click.option(
+    "--grace",
+    type=click.FloatRange(0),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="At the end, wait this long until all operators have stopped.",
+)
 @click.option("--public", is_flag=True, help="Listen on an address that other machines can reach.")
-def agent(tree: str, node: str, journal: str, token: str, sizes: str | None, fence: str | None, public: bool) -> None:
+def agent(
+    tree: str,
+    node: str,
+    journal: str,
+    token: str,
+    sizes: str | None,
+    fence: str | None,
+    command: str | None,
+    exec_timeout: float,
+    grace: float,
+    public: bool,
+) -> None:
     """Run NODE of the hierarchy in the file TREE; operators move between it and its neighbours.
 
     When the node is overloaded or underloaded, it negotiates with the agents of its parent and its children. It prints
-    events as lines of JSON: {"started": [...]}, {"stopped": [...]}, {"level": 0.53, ...}. An operator stops here before
-    it starts elsewhere. It never runs twice at a time, even if processes die or messages are lost.
+    orders as lines of JSON: {"start": [...]} and {"stop": [...], "request": "1.7"}. Start and stop these operators, and
+    write "stopped 1.7" to standard input when they have stopped; or let --exec do both. An operator starts elsewhere
+    only after that. So it never runs twice at a time, even if processes die or messages are lost.
 
     \b
       openssl rand -hex 32 > token; chmod 600 token
@@ -64,14 +101,43 @@ def agent(tree: str, node: str, journal: str, token: str, sizes: str | None, fen
     _refuse_public(layout.addresses[number], node, public)
     seal = make_seal(read_token(token), layout.digest)
     with Journal(Path(journal), node, layout.digest) as held:
-        host = Host(layout.operators, _print_event, None if fence is None else Path(fence))
+        runner = _runner(command, node, exec_timeout)
+        host = Host(layout.operators, runner, _print_event, _warn, None if fence is None else Path(fence))
         try:
-            running = Agent(layout, number, held, host, _measure(layout, sizes))
+            running = Agent(layout, number, held, host, _measure(layout, sizes), grace)
             asyncio.run(_run(running, seal))
         except* (DroverError, BrokenPipeError) as group:
             raise _first(group) from None
         finally:
             host.close()
+
+
+def _runner(command: str | None, node: str, limit: float) -> NodeRunner:
+    """Return the runner that the options name: a command, or the program at the other end of the standard streams."""
+    from drover.agents.hooks import HookRunner  # noqa: PLC0415 - slow to import, and other commands do not need it
+    from drover.agents.lines import LineRunner  # noqa: PLC0415 - as above
+
+    if command is None:
+        return LineRunner(_print_event, _warn, _standard_input())
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise DroverError(
+            f"--exec is {shorten(command)}, but is no command ({error}). Quote it as in a shell."
+        ) from error
+    return HookRunner(words, node, limit, _print_event, _warn)
+
+
+def _standard_input() -> BinaryIO:
+    """Return the input without a buffer: the lock of a buffer that a thread reads would abort Python at its exit."""
+    try:
+        return open(0, "rb", buffering=0, closefd=False)
+    except OSError:  # the agent was started without one
+        return io.BytesIO()
+
+
+def _warn(text: str) -> None:
+    print(f"drover: {visible(text)}", file=sys.stderr, flush=True)
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -131,7 +197,7 @@ def _measure(layout: TreeFile, path: str | None) -> Measure:
         for fault in faults:
             if fault not in printed and len(printed) < MOST_FAULTS:
                 printed.add(fault)
-                print(f"drover: {visible(fault)}", file=sys.stderr, flush=True)
+                _warn(fault)
         return sizes
 
     return read

@@ -122,7 +122,11 @@ def _record_of(proposal: Proposal, records: Sequence[PeriodRecord], context: Con
 
 
 def _unique_id(proposal: Proposal) -> str:
-    """Return an id that no other plan has: made of the period, the plan that it starts from, and the moves."""
+    """Return an id that no other plan has: made of the period, the plan that it starts from, and what changes.
+
+    It depends on values that are stored, not on names in the code: a version that renames a class makes the same id.
+    """
     moves = [(move.unit, move.source, move.target) for move in proposal.moves]
-    content = json.dumps([proposal.base, proposal.nodes, moves, *map(str, proposal.shapes)]).encode()
+    shapes = [(shape.join, shape.before, shape.after, shape.weights, shape.asked) for shape in proposal.shapes]
+    content = json.dumps([proposal.base, proposal.nodes, moves, *shapes]).encode()
     return f"{proposal.id}-{hashlib.blake2b(content, digest_size=4).hexdigest()}"

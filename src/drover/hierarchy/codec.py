@@ -15,6 +15,7 @@ from functools import cache
 from types import UnionType
 from typing import Any, Final, TypeAlias, cast, get_args, get_origin, get_type_hints
 
+from drover import strict_json
 from drover.errors import DroverError, shorten
 from drover.hierarchy.messages import (
     Bundle,
@@ -84,8 +85,8 @@ def _plain(value: object) -> Json:
 
 def _decode(text: str, classes: Mapping[str, type], what: str) -> object:
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError) as error:  # RecursionError: thousands of nested brackets
+        found = strict_json.loads(text)
+    except strict_json.JsonError as error:
         raise CodecError(f"{shorten(text)} is not valid JSON, but must be {what}. Send valid JSON.") from error
     if not isinstance(found, dict) or len(found) != 1 or (tag := next(iter(found))) not in classes:
         raise CodecError(f"{shorten(text)} is not {what}. Use one of these tags: {', '.join(sorted(classes))}.")

@@ -198,7 +198,8 @@ class StepEffects:
     """What a runtime must do after a step, in this order: write all records at once, apply actions, send messages.
 
     A runtime that dies in between loses messages, which the protocol tolerates. A runtime that sends before it writes
-    could accept operators and forget them in a crash.
+    could accept operators and forget them in a crash. Stop is applied when the operators have stopped: a runtime that
+    takes a while holds the hand-over of these operators back until then, or drops it.
     """
 
     records: tuple[Record, ...] = ()

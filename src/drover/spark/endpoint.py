@@ -4,6 +4,7 @@ Rule 1: a request without the token is refused. The token is in a file that only
 Rule 2: an answer is JSON, never a traceback.
 Rule 3: a run never waits for a client: slow and large requests are cut off. Requests that are being answered when the
 run ends are answered before the checkpoint is released.
+Rule 4: silent clients cannot keep others out: if too many connections wait for a request, the oldest one makes way.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import os
 import secrets
 import socket
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -24,6 +25,7 @@ from socketserver import TCPServer, ThreadingMixIn
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
+from drover import strict_json
 from drover.errors import DroverError, shorten
 from drover.spark.controller import Controller
 from drover.spark.endpoint_file import HOST, EndpointAddress, write
@@ -34,7 +36,8 @@ from drover.spark.routes import LARGEST, REQUESTS, Answer, Fields, Request
 
 DISCARDED: Final = 2**20  # bytes of a refused body that are read anyway: a client cut off while sending sees no answer
 PATIENCE: Final = 5.0  # seconds in which a whole request must arrive
-AT_ONCE: Final = 16  # requests; the connection of a further one is closed
+AT_ONCE: Final = 16  # requests that are answered at the same time; a further one is refused
+UNREAD: Final = 64  # connections whose request has not arrived; each has a thread
 Served = tuple[Request[Any], Callable[[Fields], Answer]]  # Any: the controller or the query service
 log = logging.getLogger(__name__)
 
@@ -86,11 +89,11 @@ class Endpoint:
 
 
 class _Server(ThreadingMixIn, TCPServer):
-    """A thread per request, and at most AT_ONCE of them."""
+    """A thread per connection; UNREAD and AT_ONCE limit their number."""
 
     allow_reuse_address = False
     daemon_threads = False  # so that closing waits for them
-    request_queue_size = 2 * AT_ONCE  # with a full queue, the kernel of the client tries again a second later
+    request_queue_size = 2 * UNREAD  # with a full queue, the kernel of the client tries again a second later
 
     def __init__(self, controller: Controller, queries: QueryService | None, token: str, patience: float) -> None:
         self.controller = controller
@@ -98,23 +101,36 @@ class _Server(ThreadingMixIn, TCPServer):
         self.token = token
         self.patience = patience
         self._free = threading.Semaphore(AT_ONCE)
-        self._reading: set[socket.socket] = set()
+        self._reading: dict[socket.socket, None] = {}  # connections whose request has not arrived, oldest first
         self._lock = threading.Lock()  # held while `_reading` or `_closing` is read or changed
         self._closing = False
         super().__init__((HOST, 0), _Handler)
         self.port = int(self.server_address[1])
 
     def process_request(self, request: Any, client_address: Any) -> None:  # Any: as in the library
-        if self._free.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:  # Any: as above
+        with self._lock:
+            # A client that means it sends its request at once, so the oldest connection is the least likely to.
+            if len(self._reading) >= UNREAD:
+                oldest = next(iter(self._reading))
+                del self._reading[oldest]
+                _cut(oldest, socket.SHUT_RDWR)
+            self._reading[request] = None
         try:
-            super().process_request_thread(request, client_address)
+            super().process_request(request, client_address)
+        except BaseException:  # no thread could be started
+            with self._lock:
+                self._reading.pop(request, None)
+            raise
+
+    @contextmanager
+    def place(self) -> Iterator[bool]:
+        """Take one of the places for requests that are being answered, and say whether there was one."""
+        found = self._free.acquire(blocking=False)
+        try:
+            yield found
         finally:
-            self._free.release()
+            if found:
+                self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - the library's signature
         log.debug("a client of the control endpoint has disconnected", exc_info=True)
@@ -132,7 +148,6 @@ class _Server(ThreadingMixIn, TCPServer):
     def expect_request(self, line: socket.socket) -> threading.Timer:
         """Start a timer that cuts off a client whose request does not arrive in time; cancel it when it has."""
         with self._lock:
-            self._reading.add(line)
             if self._closing:
                 _cut(line)
         timer = threading.Timer(self.patience, _cut, (line,))
@@ -144,7 +159,7 @@ class _Server(ThreadingMixIn, TCPServer):
         """Stop the timer of a request that has arrived, or never will."""
         timer.cancel()
         with self._lock:
-            self._reading.discard(line)
+            self._reading.pop(line, None)
 
     def hang_up(self) -> None:
         """Cut off all clients whose requests have not arrived, now and from now on."""
@@ -154,9 +169,9 @@ class _Server(ThreadingMixIn, TCPServer):
                 _cut(line)
 
 
-def _cut(line: socket.socket) -> None:
+def _cut(line: socket.socket, how: int = socket.SHUT_RD) -> None:
     with suppress(OSError):
-        line.shutdown(socket.SHUT_RD)
+        line.shutdown(how)
 
 
 class _Refused(Exception):  # noqa: N818 - becomes an answer
@@ -208,20 +223,33 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, answer)
 
     def _work(self, *, changes: bool) -> dict[str, Any]:  # Any: JSON
-        address = urlsplit(self.path)
+        try:
+            address = urlsplit(self.path)
+        except ValueError as error:
+            raise _Refused(400, f"the path is {shorten(self.path)}, but must be / and a name. Correct it.") from error
         name = address.path.removeprefix("/")
         served = self.server.find(name)
-        # Only a client with the token may send a large body.
-        body = self._body(LARGEST if served is None or not self._is_admitted() else served[0].largest)
-        self.server.request_done(self.connection, self._timer)
-        self._admit()
+        if not self._is_admitted():
+            self._body(LARGEST)
+            self._admit()
         if served is None:
+            self._body(LARGEST)
             known = [*REQUESTS, *(QUERY_ROUTES if self.server.queries is not None else ())]
             raise _Refused(404, f"there is no {shorten(address.path)}. Known: {', '.join(known)}.")
+        # Only a client with the token may send a large body, and only so many at a time.
+        with self.server.place() as has_place:
+            if has_place:
+                return self._answer(served, name, address.query, changes=changes)
+        self._body(LARGEST)
+        raise _Refused(503, f"{AT_ONCE} requests are being answered. Try again.")
+
+    def _answer(self, served: Served, name: str, query: str, *, changes: bool) -> dict[str, Any]:  # Any: JSON
         request, answer = served
+        body = self._body(request.largest)
+        self.server.request_done(self.connection, self._timer)
         if request.changes != changes:
             raise _Refused(405, f"{name} must be sent by {'POST' if request.changes else 'GET'}.")
-        given = _document(body) if changes else _query(address.query)
+        given = _document(body) if changes else _query(query)
         try:
             fields = request.read(given)
         except DroverError as error:
@@ -283,23 +311,20 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _document(body: bytes) -> dict[str, object]:
-    found = _parsed(lambda: json.loads(body or b"{}"))
+    try:
+        found = strict_json.loads(body or b"{}")
+    except strict_json.JsonError as error:
+        raise _Refused(400, f"the body is not JSON ({error}). Send a JSON object, with every key once.") from error
     if not isinstance(found, dict):
         raise _Refused(400, "the body must be a JSON object.")
     return found
 
 
 def _query(text: str) -> dict[str, object]:
-    pairs: list[tuple[str, str]] = _parsed(
-        lambda: parse_qsl(text, keep_blank_values=True, strict_parsing=bool(text), max_num_fields=8)
-    )
+    try:
+        pairs = parse_qsl(text, keep_blank_values=True, strict_parsing=bool(text), max_num_fields=8)
+    except ValueError as error:
+        raise _Refused(400, f"the fields cannot be read ({error}). Send at most 8, as name=value.") from error
     if len(dict(pairs)) < len(pairs):
         raise _Refused(400, "a field appears twice. Send every field once.")
     return dict(pairs)
-
-
-def _parsed(parse: Callable[[], Any]) -> Any:  # Any: JSON, or fields
-    try:
-        return parse()
-    except (ValueError, RecursionError) as error:
-        raise _Refused(400, f"the request cannot be read: {type(error).__name__}. Send JSON, or fields.") from error

@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
 
-from drover.errors import DroverError
+from drover.errors import DroverError, nearest
 from drover.network.durations import Micros
 from drover.network.model import Network
 from drover.network.parts import Source
@@ -124,8 +124,14 @@ def check_columns(what: str, types: Mapping[str, object], frame: DataFrame) -> N
         )
     found = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
     for name, kind in types.items():
-        if found.get(name) != str(kind):
+        if name not in found:
             raise DroverError(
-                f"{what} has column {name} {kind}, but its DataFrame has {found.get(name, 'no such column')}. "
-                "Cast or add the column before passing it."
+                f"{what} has column {name} {kind}, but its DataFrame has no such column. {nearest(name, found)}"
+                f"It has {', '.join(found) or 'none'}. Rename or add one with withColumnRenamed or withColumn."
+            )
+        if found[name] != str(kind):
+            raise DroverError(
+                f"{what} has column {name} {kind}, but its DataFrame has {found[name]}. Cast it: "
+                f"frame.withColumn({name!r}, frame[{name!r}].cast({str(kind)!r})). Or declare it as {found[name]} in "
+                "the network."
             )

@@ -13,7 +13,7 @@ from drover.control.tenants import limits_of
 from drover.control.tree import Hierarchy
 from drover.errors import DroverError
 from drover.flow.instances import explicit
-from drover.flow.state.storage import local_path, open_root
+from drover.flow.state.storage import absolute, local_path, open_root
 from drover.flow.tables import Address, AnyAddress, addresses
 from drover.hierarchy.cluster import TreeCluster
 from drover.network.model import Network
@@ -32,6 +32,7 @@ from drover.spark.sinks import Function, Several, Sink
 from drover.spark.slots import slots
 from drover.spark.sources import Given, read_sources
 from drover.spark.trees import on_tree
+from drover.spark.worker_python import check_workers
 
 log = logging.getLogger(__name__)
 
@@ -81,12 +82,14 @@ def run(
     - `cluster`: a tree of nodes, as in a run file. Units start as low in it as they can, unless `plan` is a Plan; in
       mode "auto" they move between neighbours. See docs/how-to/trees.md.
     """
+    checkpoint = absolute(checkpoint)
     allowed = limits_of(limits)
     settings = check_pins(control_of(control), units_of(network))
     delivered = _sinks(network, sinks)
     tree = None if cluster is None else on_tree(network, cluster, settings, nodes, plan, takes_queries=bool(queries))
     reading = read_sources(network, sources)
     spark = reading.frame.sparkSession
+    check_workers(spark)
     planner = Planner(checkpoint, explicit(_plan(network, plan, nodes, tree), network), tree)
     controller = Controller(network, planner, settings, slots=slots(spark))
     catalog = QueryCatalog(network, checkpoint, allowed, closed_nodes=controller.closed)

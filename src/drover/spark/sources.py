@@ -71,6 +71,7 @@ def read_sources(network: Network, given: Mapping[str, Given]) -> UnifiedSources
     columns: dict[str, str] = {}  # of the union, with their types
     shapes: dict[str, Shape] = {}
     for source in network.sources:
+        _check_streaming(source, _frame(given[source.name]))
         check_columns(f"source {source.name!r}", source.schema.types, _frame(given[source.name]))
         number = _number(source.schema.columns, network)
         shapes[source.name] = {name: f"{number} {name}" for name in source.schema.names}
@@ -91,6 +92,15 @@ def read_sources(network: Network, given: Mapping[str, Given]) -> UnifiedSources
         carries = [stray.alias(STRAY)] if any(isinstance(found, SharedSource) for found in given.values()) else []
         parts.append(_frame(one).select(number_of.alias(SOURCE), *carries, *chosen))
     return UnifiedSources(reduce(DataFrame.unionByName, parts), SourceLayout(shapes, tuple(strays)))
+
+
+def _check_streaming(source: Source, frame: DataFrame) -> None:
+    """Refuse a batch DataFrame; Spark would only say that `writeStream` cannot be called on it."""
+    if not frame.isStreaming:
+        raise DroverError(
+            f"source {source.name!r} is a batch DataFrame, but a run reads streams. Write "
+            f"drover.replay(spark, frame, time={source.time!r}) to replay its rows, or read it with spark.readStream."
+        )
 
 
 def _groups(network: Network, given: Mapping[str, Given]) -> list[tuple[Given, list[Source]]]:

@@ -12,6 +12,7 @@ from pyarrow.fs import FileSystem, LocalFileSystem, SubTreeFileSystem
 from drover.errors import StateError
 from drover.flow.state import storage
 from drover.flow.state.storage import (
+    absolute,
     delete,
     exists,
     is_object_store,
@@ -255,3 +256,13 @@ def test_a_mapped_file_takes_no_memory(tmp_path: Path) -> None:
     (found,) = read_ranges(LOCAL, str(tmp_path / "x"), [(5, 900_000)], mapped=True)
     assert found.size == 900_000
     assert pa.total_allocated_bytes() - before < 10**5
+def test_a_relative_path_is_taken_from_the_working_directory_of_the_driver(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert absolute("checkpoint") == f"{tmp_path}/checkpoint"
+    assert absolute(Path("a") / "b") == f"{tmp_path}/a/b"
+    assert absolute("/data/checkpoint") == "/data/checkpoint"
+    assert absolute("~/x") == str(Path("~/x").expanduser())
+    for uri in ("file:///data/checkpoint", "s3://bucket/checkpoint", "hdfs://host/checkpoint"):
+        assert absolute(uri) == uri

@@ -29,6 +29,7 @@ REFUSALS: Final[tuple[Refusal, ...]] = (
     ("count(*)", "an aggregate is not a function of one row", "where the network has an aggregate"),
     ("at - at", "difference of two times", "unix_micros.a. - unix_micros.b."),
     ("INTERVAL '1' DAY", "only added to a timestamp", "INTERVAL '5' MINUTE"),
+    ("- TRUE", "negative", "number"),
     ("count = 1 = ok", "unclear which operator comes first", "parentheses"),
     ("count | 1 & 2", "unclear which operator comes first", "parentheses"),
     ("'it''s'", "two strings stand side by side", "Write ||"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
 
 from drover.control.tenants import limits_of
-from drover.network.queries import Shapes
+from drover.network.queries import Query, Shaped, Shapes
 from drover.network.queries.notation import LONGEST_LINE
 from drover.spark.queries.admission import AdmissionResult, admit, all_or_none, entries_for
 from tests.spark.meters import meters, query
@@ -55,3 +56,34 @@ def test_atomic_refuses_all_in_the_order_given() -> None:
     assert [(one.index, one.name) for one in result.refused] == [(0, "good"), (1, None), (2, "last")]
     good = check(query("good", 0))
     assert all_or_none(good) is good
+
+
+def test_a_query_that_drover_fails_to_check_is_refused_alone(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    real = Shapes.shape_of
+
+    def broken(shapes: Shapes, asked: Query) -> Shaped:
+        if asked.name == "cursed":
+            raise KeyError("boolean")
+        return real(shapes, asked)
+
+    monkeypatch.setattr(Shapes, "shape_of", broken)
+    with caplog.at_level(logging.CRITICAL):
+        result = check(query("good", 0), query("cursed", 1), query("last", 2))
+    assert [one.query.name for one in result.accepted] == ["good", "last"]
+    (refused,) = result.refused
+    assert (refused.index, refused.name) == (1, "cursed")
+    assert refused.faults[0].text == (
+        "query is not accepted, but drover failed to check it (KeyError: \"'boolean'\"). See the driver's log, and "
+        "write the query in another way."
+    )
+
+
+def test_the_negative_of_a_boolean_is_refused_alone() -> None:
+    bad = query("bad", 1)
+    bad["operators"] = {"f": {"kind": "filter", "input": "readings", "where": "- TRUE"}}
+    result = check(query("good", 0), bad, query("last", 2))
+    assert [one.query.name for one in result.accepted] == ["good", "last"]
+    assert "negative" in result.refused[0].faults[0].text
+    assert "drover failed" not in result.refused[0].faults[0].text

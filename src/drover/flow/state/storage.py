@@ -53,6 +53,16 @@ def open_root(uri: str | os.PathLike[str]) -> tuple[FileSystem, str]:
     return system, path.rstrip("/") or path
 
 
+def absolute(uri: str | os.PathLike[str]) -> str:
+    """Return a local path as an absolute one, and a URI as it is: workers have another working directory.
+
+    >>> absolute("s3://bucket/checkpoint")
+    's3://bucket/checkpoint'
+    """
+    text = os.fspath(uri)
+    return text if SCHEME.match(text) else str(Path(text).expanduser().absolute())
+
+
 def join(folder: str, name: str) -> str:
     """Return the path of `name` in `folder`."""
     return f"{folder.rstrip('/')}/{name}"

@@ -14,9 +14,10 @@ from typing import Final
 import polars as pl
 from sqlglot import exp
 
-from drover.errors import ExpressionError
+from drover.errors import ExpressionError, nearest
 from drover.network.expressions import check
 from drover.network.expressions.compile import to_polars, to_spark
+from drover.network.expressions.functions import BY_NAME
 from drover.network.expressions.literals import quote_name
 from drover.network.expressions.scalar import translate_node
 from drover.network.expressions.syntax import read
@@ -139,6 +140,9 @@ def parse_aggregate(text: str, columns: Mapping[str, DataType]) -> AggregateCall
     node = read(text)
     name = node.this.lower() if isinstance(node, exp.Anonymous) and isinstance(node.this, str) else ""
     name = ALIASES.get(name, name)
+    if name and name not in AGGREGATES and name not in BY_NAME:
+        known = ", ".join(AGGREGATES)
+        raise ExpressionError(text, f"there is no aggregate {name!r}", f"{nearest(name, AGGREGATES)}Known: {known}.")
     if name not in AGGREGATES:
         way_out = f"Write one of {', '.join(AGGREGATES)} around the rest, e.g. sum(a + b), and compute on it later."
         raise ExpressionError(text, "there must be exactly one aggregate, on the outside", way_out)

@@ -12,10 +12,10 @@ from typing import Final
 
 from drover.errors import ExpressionError
 from drover.network.expressions.casts import find_cast, refuse_cast
-from drover.network.expressions.literals import INTEGER_RANGE
+from drover.network.expressions.literals import INTEGER_RANGE, read_date, read_number, read_timestamp
 from drover.network.expressions.table import Constant, Parameter, SqlFunction
 from drover.network.expressions.tree import UNTYPED, Call, Expression, Literal
-from drover.network.types import BOOLEAN, DOUBLE, INTEGERS, DataType
+from drover.network.types import BOOLEAN, DATE, DOUBLE, INTEGERS, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType
 
 MAX_DEPTH: Final = 64  # levels; Spark gives up resolving functions such as LEFT at about 90
 MAX_WEIGHT: Final = 4_000  # nodes after compiling; Spark plans 4,000 nested CASEs for about half a minute
@@ -25,7 +25,7 @@ def apply(row: SqlFunction, arguments: Sequence[Expression], text: str) -> Expre
     """Return the call of `row` with `arguments`, each brought to the type it needs; `text` is for errors."""
     _check_count(row, len(arguments), text)
     shared = _shared_positions(row, len(arguments))
-    common = _common_type([arguments[i].type for i in shared], text) if shared else UNTYPED
+    common = _common_type([arguments[i] for i in shared], text) if shared else UNTYPED
     ready = []
     for i, argument in enumerate(arguments):
         if row.shared == "branches":
@@ -90,9 +90,9 @@ def decimal_hint(data_type: DataType) -> str:
     return "Write CAST(x AS DOUBLE): the engines round decimals differently." if data_type.name == "decimal" else ""
 
 
-def _common_type(types: Sequence[DataType], text: str) -> DataType:
-    """Return the narrowest type that holds all of `types`, or refuse; it is UNTYPED if all are NULL."""
-    found = set(types) - {UNTYPED}
+def _common_type(arguments: Sequence[Expression], text: str) -> DataType:
+    """Return the narrowest type that holds all of `arguments`, or refuse; it is UNTYPED if all are NULL."""
+    found = {argument.type for argument in arguments} - {UNTYPED}
     if len(found) <= 1:
         return found.pop() if found else UNTYPED
     if all(t.is_integer for t in found):
@@ -103,8 +103,32 @@ def _common_type(types: Sequence[DataType], text: str) -> DataType:
     if any(t.name == "decimal" for t in found):
         way_out = "Write CAST(x AS DOUBLE) for the decimal; only the same decimal type compares exactly."
     else:
-        way_out = f"Write CAST(x AS {min(found, key=str)}) for one of them, or a literal such as DATE '2024-02-29'."
+        way_out = (
+            _literal_hint(arguments, found - {STRING}) or f"Write CAST(x AS {min(found, key=str)}) for one of them."
+        )
     raise ExpressionError(text, f"{names} do not mix; nothing but numbers is converted on its own", way_out)
+
+
+def _literal_hint(arguments: Sequence[Expression], others: set[DataType]) -> str:
+    """Return how to write a quoted text as a literal of the one other type; nothing if it cannot be one."""
+    quoted = [each.value for each in arguments if isinstance(each, Literal) and isinstance(each.value, str)]
+    if len(others) != 1 or not quoted:
+        return ""
+    (wanted,) = others
+    word = str(wanted).upper()
+    try:
+        if wanted == DATE:
+            read_date(quoted[0])
+        elif wanted in (TIMESTAMP, TIMESTAMP_NTZ):
+            read_timestamp(quoted[0], wanted)
+        elif wanted.is_integer or wanted.is_float:
+            read_number(quoted[0])
+            return f"Write {quoted[0]} without quotes."
+        else:
+            return ""
+    except ExpressionError as error:
+        return error.way_out if wanted in (DATE, TIMESTAMP, TIMESTAMP_NTZ) else ""
+    return f"Write {word} before the quotes: {word} '{quoted[0]}'."
 
 
 def cast(argument: Expression, target: DataType, text: str) -> Expression:

@@ -123,9 +123,11 @@ class Translator:
         if isinstance(node, exp.Not) and isinstance(operand, exp.Is) and isinstance(operand.expression, exp.Null):
             return self.named("is not null", operand.this)
         value = self.translate(operand)
-        if isinstance(node, exp.Neg) and isinstance(value, Literal) and isinstance(value.value, int | float):
-            fits = value.type.is_float or value.value != -INTEGER_RANGE[value.type]
-            return Literal(value.type, -value.value if fits else None)
+        number = value.value if isinstance(value, Literal) else None
+        # A bool is an int in Python, but not in SQL: the function table refuses its negative.
+        if isinstance(node, exp.Neg) and isinstance(number, int | float) and value.type != BOOLEAN:
+            fits = value.type.is_float or number != -INTEGER_RANGE[value.type]
+            return Literal(value.type, -number if fits else None)
         return self.call(UNARY[type(node)], value)
 
     def _column(self, node: exp.Expr) -> Expression:

@@ -23,6 +23,7 @@ from drover.network.types import STRING, parse_type
 T = TypeVar("T")
 Plain: TypeAlias = "str | list[Plain] | dict[str, Plain]"  # a value as a file holds it
 
+SHOWN_NAMES: Final = 8  # that a way out repeats
 MOST_ENTRIES: Final = 5_000  # in a list or mapping of one operator; more must be a mistake
 NUMBER: Final = re.compile(r"[-+]?([0-9]{1,400}(\.[0-9]{0,400})?|\.[0-9]{1,400})([eE][-+]?[0-9]{1,4})?")
 WHOLE: Final = re.compile(r"[-+]?[0-9]{1,18}")
@@ -193,11 +194,13 @@ class MapOf(Generic[T]):
     join: Callable[[str, Any], T]
     split: Callable[[T], tuple[str, Any]]
     stand_in: tuple[T, ...] = ()
+    from_names: bool = False  # whether a name alone stands for itself in the way out: ts for {ts: ts}
 
     def read(self, node: Node) -> Decoded[tuple[T, ...]]:
         """Return the entries in order."""
         if not isinstance(node, Fields):
-            way_out = f"Write for example {{{self.example}}}."
+            way_out = f"Write {_pairs(node)}." if self.from_names and _pairs(node) else ""
+            way_out = way_out or f"Write for example {{{self.example}}}."
             return Decoded((), (fault_at(node, f"it must be {self.says}", way_out),))
         if len(node.entries) > MOST_ENTRIES:
             return Decoded((), (fault_at(node, f"a mapping has at most {MOST_ENTRIES} entries", "Split it."),))
@@ -263,11 +266,21 @@ COLUMN_NAMES: Final = ListOf(COLUMN, "a list of columns")
 KEYS: Final = ListOf(KEY, "a list of columns, or of `column = other column`")
 
 
-def _mapping_of_sql(codec: Text, says: str, example: str) -> MapOf[Named]:
-    return MapOf(codec, says, example, Named, lambda named: (named.name, named.expression))
+def _pairs(node: Node) -> str:
+    """Return the names of a text or a list as a mapping of each to itself; nothing if they are not names."""
+    parts = node.nodes if isinstance(node, Items) else (node,)
+    texts = [part.text for part in parts if isinstance(part, Scalar)]
+    names = [name.strip() for text in texts for name in text.split(",")]
+    if len(texts) < len(parts) or len(names) > SHOWN_NAMES or not all(name.isidentifier() for name in names):
+        return ""
+    return f"{{{', '.join(f'{name}: {name}' for name in names)}}}"
 
 
-SELECT: Final = _mapping_of_sql(SQL, "a mapping of columns to SQL expressions", "kb: bytes / 1024")
+def _mapping_of_sql(codec: Text, says: str, example: str, *, from_names: bool = False) -> MapOf[Named]:
+    return MapOf(codec, says, example, Named, lambda named: (named.name, named.expression), from_names=from_names)
+
+
+SELECT: Final = _mapping_of_sql(SQL, "a mapping of columns to SQL expressions", "kb: bytes / 1024", from_names=True)
 COMPUTE: Final = _mapping_of_sql(AGGREGATE, "a mapping of columns to SQL aggregates", "n: count(*)")
 CASES: Final = _mapping_of_sql(PREDICATE, "a mapping of cases to SQL predicates", "big: bytes > 1000")
 COLUMNS: Final = MapOf(

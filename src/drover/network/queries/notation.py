@@ -7,12 +7,12 @@ because it is not clear where the next query begins. Of a JSON file, only the fa
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from drover import strict_json
 from drover.errors import Fault, FileError, shorten
 from drover.network.files.document import (
     DEEPEST,
@@ -82,30 +82,12 @@ def _json_line(line: str, number: int) -> QueryEntry:
             None, number, (Fault(("query",), f"{len(line)} long", rule, "Split it into several.", number),)
         )
     try:
-        value = json.loads(line, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        rule = f"a line of JSON is one query ({_message(error)})"
+        value = strict_json.loads(line)
+    except strict_json.JsonError as error:
+        rule = f"a line of JSON is one query ({error})"
         way_out = "Write one object per line, or name the file .yaml if it is YAML."
         return QueryEntry(None, number, (Fault(("query",), shorten(line.strip()), rule, way_out, number),))
     return entry_of(value, number)
-
-
-def _message(error: Exception) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg}, column {error.colno}"
-    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:  # Any: JSON
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"key {shorten(next(n for n in names if names.count(n) > 1))} appears twice")
-    return found
-
-
-def _refuse_constant(word: str) -> object:
-    raise ValueError(f"{word} is not a JSON number")
 
 
 def entry_of(value: object, line: int = 1) -> QueryEntry:

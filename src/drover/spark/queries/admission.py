@@ -7,6 +7,7 @@ Rule 2: faults look like those of a network file: field, value, rule and way out
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,9 +15,12 @@ from typing import Any
 
 from drover.control.tenants import AllLimits, limits_for
 from drover.errors import Fault, NetworkError, shorten
+from drover.network.files.document import Node
 from drover.network.queries import Query, Shaped, Shapes
 from drover.network.queries.notation import LONGEST_LINE, QueryEntry, entry_of, plain_of
 from drover.network.queries.read import read_entry, write_query
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,32 +69,51 @@ def admit(
     entries: Iterable[QueryEntry], shapes: Shapes, names: Collection[str], counts: Mapping[str, int], limits: AllLimits
 ) -> AdmissionResult:
     """Check the queries of a request. The run has queries with these `names`, and `counts` of them per tenant."""
+    checks = _Checks(shapes, names, limits, Counter(counts))
     result = AdmissionResult()
-    seen = set[str]()
-    count_of = Counter(counts)
     for index, entry in enumerate(entries):
-        draft = read_entry(entry)
-        faults = draft.faults
-        shaped = None
-        query = draft.query
-        text = ""
-        if query is not None and entry.node is not None:
-            text = json.dumps(plain_of(entry.node), ensure_ascii=False, separators=(",", ":"))
-            named = _name_faults(query, names, seen)
-            faults = (*named, *_size_faults(text), *_limit_faults(query, count_of, limits))
-            # Compiling a shape is the expensive check, so it comes last and only for queries without faults.
-            if not faults:
-                try:
-                    shaped = shapes.shape_of(query)
-                except NetworkError as error:
-                    faults = error.faults
-        if query is None or shaped is None:
-            result.refused.append(RefusedQuery(index, draft.name, tuple(faults)))
-            continue
-        seen.add(query.name)
-        count_of[query.tenant] += 1
-        result.accepted.append(AcceptedQuery(index, query, shaped, text))
+        name = None
+        try:
+            draft = read_entry(entry)
+            name = draft.name
+            if draft.query is None or entry.node is None:
+                raise NetworkError(draft.faults)
+            result.accepted.append(checks.accept(index, entry.node, draft.query))
+        except NetworkError as error:
+            result.refused.append(RefusedQuery(index, name, error.faults))
+        except Exception as error:  # a defect of drover: it refuses this query, and the others of the request go on
+            log.exception("a query of a request could not be checked")
+            result.refused.append(RefusedQuery(index, name, (_defect(error),)))
     return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Checks:
+    """What the queries of one request are checked against; accepted ones count for those after them."""
+
+    shapes: Shapes
+    names: Collection[str]
+    limits: AllLimits
+    counts: Counter[str]  # queries by tenant
+    seen: set[str] = field(default_factory=set)
+
+    def accept(self, index: int, node: Node, query: Query) -> AcceptedQuery:
+        """Return a query as it is accepted; NetworkError with its faults."""
+        text = json.dumps(plain_of(node), ensure_ascii=False, separators=(",", ":"))
+        named = _name_faults(query, self.names, self.seen)
+        faults = (*named, *_size_faults(text), *_limit_faults(query, self.counts, self.limits))
+        # Compiling a shape is the expensive check, so it comes last and only for queries without faults.
+        if faults:
+            raise NetworkError(faults)
+        accepted = AcceptedQuery(index, query, self.shapes.shape_of(query), text)
+        self.seen.add(query.name)
+        self.counts[query.tenant] += 1
+        return accepted
+
+
+def _defect(error: Exception) -> Fault:
+    rule = f"drover failed to check it ({type(error).__name__}: {shorten(str(error))})"
+    return Fault(("query",), "not accepted", rule, "See the driver's log, and write the query in another way.")
 
 
 def _name_faults(query: Query, names: Collection[str], seen: Collection[str]) -> Iterable[Fault]:
