@@ -33,7 +33,7 @@ from drover.flow.state.lock import Holder, Lock, hold
 from drover.flow.state.retention import KEEP, sweep
 from drover.flow.state.scatter import scattered
 from drover.flow.state.segments import Key
-from drover.flow.state.storage import open_root
+from drover.flow.state.storage import make_folder, open_root
 from drover.flow.tables import Address, prepare_tables
 from drover.flow.watermarks import SourceProgress, operator_watermarks
 from drover.flow.worker import Assignment, pack_network
@@ -92,7 +92,7 @@ class Driver:
     def open(self) -> None:
         """Lock the checkpoint, refuse it if it belongs to another network, create or check tables, and resume."""
         fs, path = open_root(self.root)
-        fs.create_dir(path, recursive=True)
+        make_folder(fs, path)
         self._lock = hold(fs, path, Holder(os.getpid(), socket.gethostname(), time.strftime("%Y-%m-%d %H:%M:%S")))
         try:
             self.checkpoint = latest(fs, path)

@@ -11,6 +11,7 @@ Rule 3: to protect one more file, add it to `noted` if every commit shall name i
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
@@ -31,6 +32,7 @@ from drover.spark.needed_files import TABLES, NeededFiles
 from drover.spark.spark_logs import COMMITTED, SPARK, check_form, follow
 from drover.spark.trees import NAME as CLUSTER
 
+log = logging.getLogger(__name__)
 NO_FILES: Final[Digests] = MappingProxyType({})
 MOST_TABLES: Final = 2**30  # bytes; a larger file is not read when a run ends, because that would take seconds
 
@@ -105,8 +107,11 @@ class Integrity:
         """Name what the next start will read, beyond the last commit."""
         begun = self._witness.begun and self._witness.link == checkpoint.link  # and not committed
         last = notes_of(checkpoint).spark_batch + 1
-        self._known |= follow(self.fs, self.root, self._known, last) | self._own(NETWORK)
-        self._write(checkpoint, checkpoint.batch + 1, begun=begun, more={} if begun else self._tables())
+        try:
+            self._known |= follow(self.fs, self.root, self._known, last) | self._own(NETWORK)
+            self._write(checkpoint, checkpoint.batch + 1, begun=begun, more={} if begun else self._tables())
+        except StateError as error:  # a witness only accuses, so the run ends as it would without
+            log.warning("the next start checks less, because the witness is not written: %s", error)
 
     def _tables(self) -> dict[str, str]:
         found = sizes(self.fs, self.root)

@@ -161,6 +161,16 @@ def write_whole(fs: FileSystem, path: str, chunks: Iterable[bytes | pa.Buffer], 
         raise StateError(path, "to write it", str(error), way_out) from error
 
 
+def make_folder(fs: FileSystem, path: str) -> None:
+    """Create a folder and those above it; it may exist already."""
+    try:
+        fs.create_dir(path, recursive=True)
+    except OSError as error:
+        raise StateError(
+            path, "to create this folder", str(error), "Free space, or correct the path or its rights."
+        ) from error
+
+
 def delete(fs: FileSystem, path: str) -> None:
     """Delete a file. A missing file is no error: an earlier sweep may have died after deleting it."""
     try:
