@@ -11,7 +11,7 @@ from drover.flow.state.commits import Checkpoint
 from drover.flow.watermarks import SourceProgress
 from drover.spark.commit_notes import CommitNotes, notes_of, to_json
 
-NOTES = CommitNotes(7, 3, 5, SourceProgress({"a": 1}, {"a": 2}), {"broken": "ValueError: no"})
+NOTES = CommitNotes(7, 3, 5, SourceProgress({"a": 1}, {"a": 2}), {"broken": "ValueError: no"}, {"network.yaml": "1c8a"})
 JSON = {
     "spark_batch": 7,
     "plan": 3,
@@ -19,6 +19,7 @@ JSON = {
     "late": {"a": 1},
     "now": {"a": 2},
     "parked": {"broken": "ValueError: no"},
+    "files": {"network.yaml": "1c8a"},
 }
 
 

@@ -228,7 +228,7 @@ def spark_did(root: Path, begun: int, done: int) -> None:
     for folder, last in (("offsets", begun), ("commits", done)):
         (root / "spark" / folder).mkdir(parents=True, exist_ok=True)
         for batch in range(last + 1):
-            (root / "spark" / folder / str(batch)).touch()
+            (root / "spark" / folder / str(batch)).write_text("v1\n{}")
     (root / "spark" / "metadata").touch()
 
 

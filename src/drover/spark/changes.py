@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from pyarrow.fs import FileSystem
@@ -23,10 +23,18 @@ NETWORK: Final = "network.yaml"
 SEALED: Final = re.compile(rb"(?P<text>.*\n)# checksum (?P<checksum>[0-9a-f]{32})\n", re.DOTALL)
 
 
-def check_network(fs: FileSystem, root: str, network: Network, *, begun: bool) -> None:
+def check_network(
+    fs: FileSystem,
+    root: str,
+    network: Network,
+    *,
+    begun: bool,
+    announce: Callable[[bytes], object] = lambda _: None,
+) -> None:
     """Write the network into the checkpoint; DroverError with the differences if it cannot continue there.
 
     `begun` says that batches have been committed, so the checkpoint must have the network of an earlier run.
+    `announce` is called with a new form of the network before it is written.
     """
     path = join(root, NETWORK)
     data = _sealed(dumps(network))
@@ -39,6 +47,7 @@ def check_network(fs: FileSystem, root: str, network: Network, *, begun: bool) -
                 f"the checkpoint {root} was made by another form of network {network.name!r}: {'; '.join(found)}. "
                 "Take these back, or start with an empty checkpoint directory."
             )
+    announce(data)
     write_whole(fs, path, [data])
 
 
@@ -49,12 +58,17 @@ def noted_network(fs: FileSystem, root: str) -> Network | None:
 
 
 def _sealed(text: str) -> bytes:
-    return f"{text}# checksum {hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}\n".encode()
+    return f"{text}# checksum {_checksum(text.encode())}\n".encode()
+
+
+def _checksum(text: bytes) -> str:
+    return hashlib.blake2b(text, digest_size=16).hexdigest()
 
 
 def _unsealed(path: str, data: bytes) -> str:
     found = SEALED.fullmatch(data)
-    if found is None or _sealed(found["text"].decode()) != data:
+    # Damaged bytes may be no text at all, so compare bytes before decoding them.
+    if found is None or _checksum(found["text"]) != found["checksum"].decode("ascii"):
         raise StateError(path, "the network as it was noted, with its checksum", "another text", RESTORE)
     return found["text"].decode()
 

@@ -33,7 +33,7 @@ from drover.flow.state.lock import Holder, Lock, hold
 from drover.flow.state.retention import KEEP, sweep
 from drover.flow.state.scatter import scattered
 from drover.flow.state.segments import Key
-from drover.flow.state.storage import open_root
+from drover.flow.state.storage import make_folder, open_root
 from drover.flow.tables import Address, prepare_tables
 from drover.flow.watermarks import SourceProgress, operator_watermarks
 from drover.flow.worker import Assignment, pack_network
@@ -44,6 +44,7 @@ from drover.spark.changes import check_network
 from drover.spark.commit_notes import CommitNotes, notes_of, to_json
 from drover.spark.dead_letters import dead_letter_rows
 from drover.spark.facts import BatchFacts, BatchSeconds, facts_of
+from drover.spark.integrity import Integrity
 from drover.spark.offsets import check_follows, read_progress, spark_batch
 from drover.spark.planner import Planner
 from drover.spark.queries.batch import BatchQueries
@@ -79,6 +80,7 @@ class Driver:
     history: list[BatchFacts] = field(default_factory=list)  # of the last batches, oldest first
     failure: BaseException | None = None  # the error that stopped the run
     _lock: Lock | None = None  # on the checkpoint
+    _integrity: Integrity = field(init=False)
     _opened: bool = False  # whether the checkpoint was read
     _batch_lock: threading.RLock = field(default_factory=threading.RLock)  # held while a batch runs
     _listeners: list[Listener] = field(default_factory=list)
@@ -90,14 +92,17 @@ class Driver:
     def open(self) -> None:
         """Lock the checkpoint, refuse it if it belongs to another network, create or check tables, and resume."""
         fs, path = open_root(self.root)
-        fs.create_dir(path, recursive=True)
+        make_folder(fs, path)
         self._lock = hold(fs, path, Holder(os.getpid(), socket.gethostname(), time.strftime("%Y-%m-%d %H:%M:%S")))
         try:
             self.checkpoint = latest(fs, path)
+            self._integrity = Integrity(fs, path)
+            self._integrity.verify(self.checkpoint)
             spark_progress = read_progress(fs, path, self.checkpoint)
             planned = self.planner.recover(self.checkpoint)
             # Last of the checks, because it writes the new form of the network: a refused run must leave no trace.
-            check_network(fs, path, self.network, begun=self.checkpoint.batch >= 0)
+            announce = self._integrity.announce_network
+            check_network(fs, path, self.network, begun=self.checkpoint.batch >= 0, announce=announce)
             prepare_tables(self.network, self.tables)
             # The last run may have died between its commit and the tables.
             self._write_tables({operator.name for operator in self.network.operators})
@@ -120,6 +125,8 @@ class Driver:
                     # After a failure, the next run must repeat the batch with the plan that the log has.
                     if self.failure is None and self._opened:
                         self.planner.save(self.checkpoint.batch + 1)
+                    if self._opened:
+                        self._integrity.end(self.checkpoint)
                 finally:
                     self._lock.release()
                     self._lock = None
@@ -224,17 +231,20 @@ class Driver:
         resumed = entry.resumed if entry.batch == batch else ()
         parked = {name: reason for name, reason in self.parked.items() if name not in resumed}
         queries = self.queries.begin_batch(batch, make_schedule(self.network, plan), progress, again=again)
+        included = spark_batch(self.checkpoint) if of_spark is None else of_spark
+        self._integrity.begin(self.checkpoint, batch, entry.batch, included)
         result = run_batch(rows, self.reading.layout, self._assignment(batch, queries, progress, frozenset(parked)))
         computed = time.monotonic()
         parked |= self._failures(result)
         self._deliver(result, batch, rows.sparkSession)
         delivered = time.monotonic()
         notes = CommitNotes(
-            spark_batch(self.checkpoint) if of_spark is None else of_spark,
+            included,
             plan.number,
             entry.batch,
             progress.after(self.network, result.latest),
             parked,
+            self._integrity.noted(),
         )
         left = obsolete_state(self.checkpoint.version, plan, self.network)
         dropped = (*queries.dropped(self.checkpoint.version), *left)

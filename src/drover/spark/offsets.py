@@ -8,7 +8,6 @@ are missing, and continuing would lose rows or process them twice.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 from pyarrow.fs import FileSystem, LocalFileSystem
 
@@ -17,8 +16,7 @@ from drover.flow.state.commits import Checkpoint
 from drover.flow.state.layout import COMMITS, commit_name
 from drover.flow.state.storage import RESTORE, exists, join, open_root, sizes
 from drover.spark.commit_notes import NONE, notes_of
-
-SPARK: Final = "spark"
+from drover.spark.spark_logs import COMMITTED, METADATA, OFFSETS, SPARK
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +40,13 @@ def spark_batch(checkpoint: Checkpoint) -> int:
 
 def read_progress(fs: FileSystem, root: str, checkpoint: Checkpoint) -> BatchProgress:
     """Return how far Spark has come; StateError if that does not fit drover's commits."""
-    folder = join(root, SPARK)
-    if checkpoint.batch >= 0 and not exists(fs, join(folder, "metadata")):
-        raise StateError(join(folder, "metadata"), "the file with which Spark knows its query again", "none", RESTORE)
-    found = BatchProgress(_last(fs, join(folder, "offsets")), _last(fs, join(folder, "commits")))
+    if checkpoint.batch >= 0 and not exists(fs, join(root, METADATA)):
+        raise StateError(join(root, METADATA), "the file with which Spark knows its query again", "none", RESTORE)
+    found = BatchProgress(_last(fs, join(root, OFFSETS)), _last(fs, join(root, COMMITTED)))
     if found.done > spark_batch(checkpoint):
         raise _lost(root, checkpoint, found.done)
     if found.begun < spark_batch(checkpoint):
-        raise _behind(join(folder, "offsets"), checkpoint, found.begun)
+        raise _behind(join(root, f"{OFFSETS}/{spark_batch(checkpoint)}"), checkpoint, found.begun)
     return found
 
 

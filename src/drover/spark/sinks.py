@@ -91,11 +91,17 @@ class Files:
     def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
         """Write the batch under a temporary name, make it durable, and give it its name."""
         folder = Path(self.folder)
-        folder.mkdir(parents=True, exist_ok=True)
         final = folder / f"{batch:012}.{self.format}"
-        # The name must be durable, too: once the batch is committed, nobody writes the file again.
-        with replacing(final, locked=True) as file:
-            WRITERS[self.format](rows, file)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            # The name must be durable, too: once the batch is committed, nobody writes the file again.
+            with replacing(final, locked=True) as file:
+                WRITERS[self.format](rows, file)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise DroverError(
+                f"{final}: the rows of batch {batch} cannot be written: {error}. Free space or correct the rights, "
+                "and start again on the same checkpoint: the batch is repeated."
+            ) from error
 
 
 @dataclass(slots=True)

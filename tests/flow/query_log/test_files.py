@@ -12,7 +12,8 @@ from pyarrow.fs import FileSystem, LocalFileSystem, SubTreeFileSystem
 
 from drover.errors import StateError
 from drover.flow.query_log import files
-from drover.flow.query_log.files import compact, path_of, recover, write_change, write_manifest
+from drover.flow.query_log.chain import path_of
+from drover.flow.query_log.files import compact, recover, write_change, write_manifest
 from drover.flow.query_log.log import BatchManifest, Change, QueryLog, advance
 from tests.flow.query_log.logs import change, numbers, placed
 

@@ -67,7 +67,10 @@ def make_members(
 
 
 def write_members(fs: FileSystem, root: str, shape: Shape, members: pa.Table) -> MemberTable:
-    """Write a table into the checkpoint unless it is there already, and return the reference for workers."""
+    """Write a table into the checkpoint unless it is there already, and return the reference for workers.
+
+    A file that a crash or a bad disk has damaged is written again: the table follows from the query log.
+    """
     whole = members.combine_chunks()
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, whole.schema, options=PLAIN) as stream:
@@ -75,7 +78,7 @@ def write_members(fs: FileSystem, root: str, shape: Shape, members: pa.Table) ->
     content = sink.getvalue()
     fingerprint = hashlib.sha256(content).hexdigest()[:32]
     path = _path(root, shape.id, fingerprint)
-    if not exists(fs, path):
+    if not exists(fs, path) or read_whole(fs, path) != content:
         write_whole(fs, path, [content])
     nodes = tuple(sorted(pc.unique(members.column(NODE)).to_pylist()))
     return MemberTable(shape.id, fingerprint, nodes, members.num_rows)

@@ -14,7 +14,8 @@ import polars as pl
 from pyarrow.fs import FileSystem
 
 from drover.errors import StateError
-from drover.flow.query_log.files import FOLDER, pack, unpack
+from drover.flow.query_log.chain import FOLDER
+from drover.flow.query_log.files import pack, unpack
 from drover.flow.state.storage import RESTORE, exists, join, read_whole, write_whole
 
 FIGURES: Final = pl.Schema(

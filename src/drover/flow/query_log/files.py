@@ -2,7 +2,7 @@
 
 Rule 1: a change is written before its request is answered, a manifest before its batch starts.
 Rule 2: a snapshot contains committed batches only. The files that it replaces are deleted after it is written.
-Rule 3: a missing or damaged file raises StateError; nothing is guessed.
+Rule 3: a missing or damaged file raises StateError; nothing is guessed. `chain.py` finds missing ones.
 
 A file starts with a checksum (BLAKE2b) of everything after it and a line of JSON; Arrow tables follow. The kinds on
 disk are called `wish` (a change), `turn` (a manifest) and `full` (a snapshot): these names are part of the format.
@@ -15,21 +15,28 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import polars as pl
 from pyarrow.fs import FileSystem
 
 from drover.errors import StateError
+from drover.flow.query_log.chain import (
+    CHANGE,
+    FOLDER,
+    MANIFEST,
+    SNAPSHOT,
+    check_changes,
+    check_manifests,
+    path_of,
+    read_accepted,
+    write_accepted,
+)
 from drover.flow.query_log.log import ADDED, MEMBERS, PARKED, PLACED, BatchManifest, Change, QueryLog, advance
 from drover.flow.state.storage import RESTORE, delete, join, read_whole, sizes, write_whole
 
-FOLDER: Final = "queries"
 FORMAT: Final = 1
-CHANGE: Final = "wish"
-MANIFEST: Final = "turn"
-SNAPSHOT: Final = "full"
 NAME: Final = re.compile(rf"({CHANGE}|{MANIFEST}|{SNAPSHOT})-(\d{{12}})\.arrow")
 LEAST_CHAIN: Final = 2**20  # bytes of changes and manifests; a shorter chain is read faster than a snapshot is written
 
@@ -42,42 +49,49 @@ class RecoveredLog:
     begun: BatchManifest | None  # of the batch after the last committed one, if it was written
     pending: tuple[Change, ...]  # changes that no committed batch includes
 
+    @property
+    def newest_change(self) -> tuple[int, str]:
+        """Serial number and link of the last change; 0 and nothing before the first."""
+        if self.pending:
+            return (self.pending[-1].serial, self.pending[-1].link)
+        return (self.query_log.last_serial, self.query_log.change)
 
-def path_of(root: str, kind: str, number: int) -> str:
-    """Return the path of a file of the log."""
-    return join(join(root, FOLDER), f"{kind}-{number:012}.arrow")
 
-
-def write_change(fs: FileSystem, root: str, change: Change) -> None:
-    """Make a change durable."""
-    data = pack({"serial": change.serial, "dropped": list(change.dropped)}, [change.added])
+def write_change(fs: FileSystem, root: str, change: Change) -> Change:
+    """Make a change durable, and return it with its link."""
+    head = {"serial": change.serial, "dropped": list(change.dropped), "previous": change.previous}
+    data = pack(head, [change.added])
     write_whole(fs, path_of(root, CHANGE, change.serial), [data])
+    written = replace(change, link=link_of(data))
+    write_accepted(fs, root, written)
+    return written
 
 
-def write_manifest(fs: FileSystem, root: str, manifest: BatchManifest) -> None:
-    """Make a manifest durable."""
-    data = pack({"batch": manifest.batch, "upto": manifest.last_serial}, [manifest.placed, manifest.parked])
+def write_manifest(fs: FileSystem, root: str, manifest: BatchManifest) -> BatchManifest:
+    """Make a manifest durable, and return it with its link."""
+    head = {"batch": manifest.batch, "upto": manifest.last_serial, "change": manifest.change}
+    data = pack({**head, "previous": manifest.previous}, [manifest.placed, manifest.parked])
     write_whole(fs, path_of(root, MANIFEST, manifest.batch), [data])
+    return replace(manifest, link=link_of(data))
 
 
-def recover(fs: FileSystem, root: str, batch: int, manifest: int = -1) -> RecoveredLog:
-    """Read the log as of the last committed `batch`; `manifest` is the batch of the last manifest in its commit."""
+def recover(fs: FileSystem, root: str, batch: int, manifest: int = -1, link: str = "") -> RecoveredLog:
+    """Read the log as of the last committed `batch`; its commit has the batch and the link of the last manifest."""
     found = _listing(fs, root)
     snapshot = max((number for kind, number in found if kind == SNAPSHOT and number <= batch), default=None)
     query_log = QueryLog() if snapshot is None else _read_snapshot(fs, root, snapshot)
+    # A batch may have been planned twice, with a manifest the first time and without one the second time.
+    newest = manifest if link else batch
+    numbers = sorted(n for kind, n in found if kind == MANIFEST and query_log.batch < n <= newest)
+    manifests = [_read_manifest(fs, root, number) for number in numbers]
+    check_manifests(root, query_log, manifests, manifest, link)
     changes = [_read_change(fs, root, n) for kind, n in sorted(found) if kind == CHANGE and n > query_log.last_serial]
-    for number in sorted(n for kind, n in found if kind == MANIFEST and query_log.batch < n <= batch):
-        path = path_of(root, MANIFEST, number)
-        query_log = _advanced(query_log, changes, _read_manifest(fs, root, number), path)
-    # The commit names its manifest. If the file is gone, the queries of the batch are unknown.
-    if query_log.batch < manifest:
-        raise StateError(path_of(root, MANIFEST, manifest), "the queries of that batch", "no file", RESTORE)
+    check_changes(root, query_log, changes, manifests, read_accepted(fs, root))
+    for one in manifests:
+        included = [change for change in changes if query_log.last_serial < change.serial <= one.last_serial]
+        query_log = advance(query_log, included, one)
     begun = _read_manifest(fs, root, batch + 1) if (MANIFEST, batch + 1) in found else None
     pending = tuple(change for change in changes if change.serial > query_log.last_serial)
-    # A gap is a change that was accepted and is lost.
-    for serial, change in enumerate(pending, query_log.last_serial + 1):
-        if change.serial != serial:
-            raise StateError(path_of(root, CHANGE, serial), "accepted queries", "no file", RESTORE)
     return RecoveredLog(query_log, begun, pending)
 
 
@@ -92,35 +106,29 @@ def compact(fs: FileSystem, root: str, query_log: QueryLog) -> None:
     chain = sum(size for (kind, _), size in found.items() if kind != SNAPSHOT)
     if chain > max(snapshots.get(last, 0) if last is not None else 0, LEAST_CHAIN) and last != query_log.batch:
         head = {"batch": query_log.batch, "upto": query_log.last_serial, "following": query_log.next_number}
-        write_whole(fs, path_of(root, SNAPSHOT, query_log.batch), [pack(head, [query_log.members])])
+        links = {"link": query_log.link, "change": query_log.change}
+        write_whole(fs, path_of(root, SNAPSHOT, query_log.batch), [pack({**head, **links}, [query_log.members])])
         # After the snapshot is written: a crash in between leaves files that the snapshot makes redundant.
         for kind, number in found:
             if number <= (query_log.last_serial if kind == CHANGE else query_log.batch):
                 delete(fs, path_of(root, kind, number))
 
 
-def _advanced(query_log: QueryLog, changes: Sequence[Change], manifest: BatchManifest, path: str) -> QueryLog:
-    included = [change for change in changes if query_log.last_serial < change.serial <= manifest.last_serial]
-    try:
-        return advance(query_log, included, manifest)
-    except ValueError as error:
-        expected = f"changes {query_log.last_serial + 1} to {manifest.last_serial}"
-        raise StateError(path, expected, str(error), RESTORE) from error
-
-
 def _read_change(fs: FileSystem, root: str, serial: int) -> Change:
-    head, (added,) = _read(fs, path_of(root, CHANGE, serial), "serial", serial, [ADDED])
-    return Change(serial, added, tuple(head["dropped"]))
+    head, (added,), link = _read(fs, path_of(root, CHANGE, serial), "serial", serial, [ADDED])
+    return Change(serial, added, tuple(head["dropped"]), head.get("previous"), link)
 
 
 def _read_manifest(fs: FileSystem, root: str, batch: int) -> BatchManifest:
-    head, (placed, parked) = _read(fs, path_of(root, MANIFEST, batch), "batch", batch, [PLACED, PARKED])
-    return BatchManifest(batch, head["upto"], placed, parked)
+    head, (placed, parked), link = _read(fs, path_of(root, MANIFEST, batch), "batch", batch, [PLACED, PARKED])
+    previous = head.get("previous")
+    before = None if previous is None else (int(previous[0]), str(previous[1]))
+    return BatchManifest(batch, head["upto"], placed, parked, before, head.get("change"), link)
 
 
 def _read_snapshot(fs: FileSystem, root: str, batch: int) -> QueryLog:
-    head, (members,) = _read(fs, path_of(root, SNAPSHOT, batch), "batch", batch, [MEMBERS])
-    return QueryLog(members, batch, head["upto"], head["following"])
+    head, (members,), _ = _read(fs, path_of(root, SNAPSHOT, batch), "batch", batch, [MEMBERS])
+    return QueryLog(members, batch, head["upto"], head["following"], head.get("link", ""), head.get("change", ""))
 
 
 def pack(head: Mapping[str, Any], frames: Sequence[pl.DataFrame]) -> bytes:  # Any: JSON
@@ -137,12 +145,18 @@ def pack(head: Mapping[str, Any], frames: Sequence[pl.DataFrame]) -> bytes:  # A
 
 def _read(
     fs: FileSystem, path: str, field: str, number: int, schemas: Sequence[pl.Schema]
-) -> tuple[dict[str, Any], list[pl.DataFrame]]:
-    """Return head and tables of a file; `field` of the head must equal the number in the file's name."""
-    head, frames = unpack(path, read_whole(fs, path))
+) -> tuple[dict[str, Any], list[pl.DataFrame], str]:
+    """Return head, tables and link of a file; `field` of the head must equal the number in the file's name."""
+    data = read_whole(fs, path)
+    head, frames = unpack(path, data)
     if head[field] != number or [frame.schema for frame in frames] != list(schemas):
         raise StateError(path, f"{field} {number}", f"{field} {head[field]}, or other columns", RESTORE)
-    return head, frames
+    return head, frames, link_of(data)
+
+
+def link_of(data: bytes) -> str:
+    """Return the checksum with which the content of a file begins."""
+    return data.partition(b" ")[0].decode("ascii")
 
 
 def unpack(path: str, data: bytes) -> tuple[dict[str, Any], list[pl.DataFrame]]:  # Any: JSON

@@ -5,6 +5,8 @@ Rule 2: a query gets a number when it is accepted, and no other query ever gets 
 dropped query can therefore never be mistaken for those of a later query with the same name.
 Rule 3: a change adds or drops queries, and waits for a batch. A batch manifest says what one batch starts with: the
 last change that it includes, and which queries are placed on which node or parked.
+Rule 4: changes and manifests are two chains. Each has the checksum of the one before it, its link, and a manifest also
+that of its last change. Files of release 0.1 have no links.
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ class Change:
     serial: int  # from 1, without gaps
     added: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ADDED))
     dropped: tuple[int, ...] = ()
+    previous: str | None = None  # link of the change before it
+    link: str = ""  # checksum of its file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +45,9 @@ class BatchManifest:
     last_serial: int  # the batch includes all changes up to this serial number
     placed: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PLACED))  # new queries and moved ones
     parked: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PARKED))  # from this batch on, and why
+    previous: tuple[int, str] | None = None  # batch and link of the manifest before it
+    change: str | None = None  # link of the last change that it includes
+    link: str = ""  # checksum of its file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +58,8 @@ class QueryLog:
     batch: int = -1  # of the last manifest
     last_serial: int = 0  # of the last change
     next_number: int = 0  # for the next query that is accepted
+    link: str = ""  # of the last manifest
+    change: str = ""  # link of the last change
 
     @property
     def live(self) -> pl.DataFrame:
@@ -63,10 +72,12 @@ def advance(query_log: QueryLog, changes: Iterable[Change], manifest: BatchManif
     members = query_log.members
     serial = query_log.last_serial
     next_number = query_log.next_number
+    link = query_log.change
     for change in changes:
         if change.serial != serial + 1:
             raise ValueError(f"change {change.serial} follows change {serial}, but serial numbers have no gaps")
         serial = change.serial
+        link = change.link
         if change.added.height:
             # Node -1 until the manifest places it, below.
             fresh = {"node": -1, "since": manifest.batch, "parked": None}
@@ -80,7 +91,7 @@ def advance(query_log: QueryLog, changes: Iterable[Change], manifest: BatchManif
             f"the manifest of batch {manifest.batch} ends with change {manifest.last_serial}, but the log with {serial}"
         )
     members = _with_values(_with_values(members, manifest.placed, "node"), manifest.parked, "parked")
-    return QueryLog(members.rechunk(), manifest.batch, serial, next_number)
+    return QueryLog(members.rechunk(), manifest.batch, serial, next_number, manifest.link, link)
 
 
 def _with_values(members: pl.DataFrame, values: pl.DataFrame, column: str) -> pl.DataFrame:

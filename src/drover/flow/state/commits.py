@@ -147,8 +147,7 @@ def _walk(fs: FileSystem, root: str, start: int, stop: int) -> Iterator[Checkpoi
     needed = range(max(base, BEFORE_FIRST + 1), max(stop, BEFORE_FIRST + 1) + 1) if log else range(stop + 1)
     for batch in needed:
         if ("commit", batch) not in log:
-            kept = f"none; the log ends with batch {_last(log)} and begins with {min((b for _, b in log), default=0)}"
-            raise StateError(join(folder, commit_name(batch)), f"the commit of batch {batch}", kept, RESTORE)
+            raise _missing(folder, log, batch)
     found = _read_full(fs, folder, base, log)
     yield found
     for batch in range(base + 1, stop + 1):
@@ -161,6 +160,16 @@ def _walk(fs: FileSystem, root: str, start: int, stop: int) -> Iterator[Checkpoi
         version = advance(found.version, batch, known.added, known.bounds, known.dropped)
         found = _follow(found, version, known.notes, link, len(data))
         yield found
+
+
+def _missing(folder: str, log: Mapping[tuple[str, int], int], batch: int) -> StateError:
+    first = min((number for _, number in log), default=0)
+    # A sweep leaves a log that begins with a full file. If that is gone, nobody misses the commits before it.
+    if batch < first and ("full", first) not in log:
+        path = join(folder, full_name(first))
+        return StateError(path, f"all of version {first}, with which the log begins", "none", RESTORE)
+    found = f"none; the log ends with batch {_last(log)} and begins with {first}"
+    return StateError(join(folder, commit_name(batch)), f"the commit of batch {batch}", found, RESTORE)
 
 
 def _read_full(fs: FileSystem, folder: str, batch: int, log: Mapping[tuple[str, int], int]) -> Checkpoint:

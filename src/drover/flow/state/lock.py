@@ -81,9 +81,6 @@ def hold(fs: FileSystem, root: str, holder: Holder) -> Lock:
         ) from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Not before the lock is held: this would erase the name of another holder.
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps(asdict(holder)).encode("ascii"), 0)
     except BlockingIOError as error:
         who = _read(descriptor)
         os.close(descriptor)
@@ -93,6 +90,13 @@ def hold(fs: FileSystem, root: str, holder: Holder) -> Lock:
     except OSError as error:
         os.close(descriptor)
         raise StateError(str(path), "to lock it", str(error), "Put the checkpoint on a disk that has locks.") from error
+    try:
+        # Not before the lock is held: this would erase the name of another holder.
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, json.dumps(asdict(holder)).encode("ascii"), 0)
+    except OSError as error:
+        os.close(descriptor)
+        raise StateError(str(path), "to write it", str(error), "Free space, and start again.") from error
     return Lock(descriptor)
 
 

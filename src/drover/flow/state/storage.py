@@ -30,6 +30,7 @@ RESTORE: Final = "Restore it from a copy of the checkpoint, or start with an emp
 # In bytes: a gap between two ranges that is cheaper to read than to skip, and the most to read at a time.
 GAP: Final = 64 * 2**10
 MOST_AT_ONCE: Final = 16 * 2**20
+CHUNK: Final = 2**20
 
 
 def open_root(uri: str | os.PathLike[str]) -> tuple[FileSystem, str]:
@@ -95,11 +96,25 @@ def exists(fs: FileSystem, path: str) -> bool:
         return bool(fs.get_file_info(path).type == FileType.File)
 
 
+def folders(fs: FileSystem, folder: str) -> list[str]:
+    """Return the names of the folders directly in `folder`, sorted; empty if there is no such folder."""
+    with _reading(folder):
+        found = fs.get_file_info(FileSelector(folder, allow_not_found=True))
+    return sorted(info.base_name for info in found if info.type == FileType.Directory)
+
+
 def read_whole(fs: FileSystem, path: str) -> bytes:
     """Return the content of a file."""
     with _reading(path), fs.open_input_stream(path, compression=None) as file:
         content: bytes = file.read()
         return content
+
+
+def read_chunks(fs: FileSystem, path: str) -> Iterator[bytes]:
+    """Yield the content of a file, piece by piece."""
+    with _reading(path), fs.open_input_stream(path, compression=None) as file:
+        while chunk := file.read(CHUNK):
+            yield chunk
 
 
 def read_ranges(
@@ -154,6 +169,16 @@ def write_whole(fs: FileSystem, path: str, chunks: Iterable[bytes | pa.Buffer], 
             raise
         way_out = "Free space or correct the rights; nothing of it counts until it is complete."
         raise StateError(path, "to write it", str(error), way_out) from error
+
+
+def make_folder(fs: FileSystem, path: str) -> None:
+    """Create a folder and those above it; it may exist already."""
+    try:
+        fs.create_dir(path, recursive=True)
+    except OSError as error:
+        raise StateError(
+            path, "to create this folder", str(error), "Free space, or correct the path or its rights."
+        ) from error
 
 
 def delete(fs: FileSystem, path: str) -> None:

@@ -28,7 +28,7 @@ from drover.spark.batch import BatchResult
 from drover.spark.facts import QueryFacts
 from drover.spark.queries.catalog import BatchStart
 from drover.spark.queries.metrics import is_measured
-from drover.spark.queries.recovery import FAILED_NOTE, MANIFEST_NOTE, NOTES
+from drover.spark.queries.recovery import FAILED_NOTE, LINK_NOTE, MANIFEST_NOTE, NOTES
 
 LONGEST_REASON: Final = 500  # characters
 
@@ -55,7 +55,8 @@ class BatchQueries:
         if not self.is_used:
             return {}
         failed = {str(number): reason for number, reason in failures(result).items()}
-        return {NOTES: {MANIFEST_NOTE: self.start.query_log.batch, FAILED_NOTE: failed}}
+        query_log = self.start.query_log
+        return {NOTES: {MANIFEST_NOTE: query_log.batch, LINK_NOTE: query_log.link, FAILED_NOTE: failed}}
 
     def facts(self, result: BatchResult, replication: float) -> QueryFacts:
         """Return the facts of the batch about queries."""

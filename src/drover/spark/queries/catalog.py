@@ -81,6 +81,7 @@ class QueryCatalog:
         self._moved: set[int] = set()  # since the last batch, by request or by refinement; the placer knows where to
         self._begun: BatchManifest | None = None  # of a batch that an earlier run may have begun
         self._last_serial = 0
+        self._last_link = ""  # checksum of the change with that serial number
         self._next_number = 0
         self._open = False
         self._replication = 0.0
@@ -105,6 +106,7 @@ class QueryCatalog:
         self._failed = found.failed
         self._begun = found.begun
         self._last_serial = found.last_serial
+        self._last_link = found.last_link
         self._next_number = found.next_number
         # The last run may have had more nodes. With this value, the first new batch places queries again whose node
         # is gone.
@@ -164,10 +166,11 @@ class QueryCatalog:
 
     def _append(self, pending: PendingChange) -> None:
         """Write a change to the log; from then on, it holds."""
-        write_change(*open_root(self.root), pending.change)
-        self._last_serial = pending.change.serial
+        change = write_change(*open_root(self.root), replace(pending.change, previous=self._last_link))
+        self._last_serial = change.serial
+        self._last_link = change.link
         with self._state_lock:
-            self._pending.append(pending)
+            self._pending.append(replace(pending, change=change))
 
     def drop(self, names: Sequence[str] = (), *, tenant: str | None = None, every: bool = False) -> tuple[str, ...]:
         """Drop all named queries or none, and return their names. The next batch does not run them."""
@@ -298,9 +301,13 @@ class QueryCatalog:
             self._placed_for = (nodes, closed)
         if not (self._pending or self._failed or placed.height):
             return None
-        last = self._pending[-1].change.serial if self._pending else self.query_log.last_serial
-        manifest = BatchManifest(batch, last, placed, parked_frame(self._failed))
-        write_manifest(*open_root(self.root), manifest)
+        before = self.query_log
+        newest = (before.last_serial, before.change)
+        if self._pending:
+            newest = (self._pending[-1].change.serial, self._pending[-1].change.link)
+        parked = parked_frame(self._failed)
+        manifest = BatchManifest(batch, newest[0], placed, parked, (before.batch, before.link), newest[1])
+        manifest = write_manifest(*open_root(self.root), manifest)
         self._moved.clear()
         return manifest
 

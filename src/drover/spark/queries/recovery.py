@@ -24,6 +24,7 @@ from drover.spark.queries.names import QueryNames
 # these keys, so they stay.
 NOTES: Final = "queries"
 MANIFEST_NOTE: Final = "turn"
+LINK_NOTE: Final = "link"  # checksum of that manifest
 FAILED_NOTE: Final = "failed"
 
 ShapedQueries = Mapping[int, tuple[Query, Shaped]]  # by number
@@ -48,6 +49,7 @@ class RecoveredCatalog:
     failed: dict[int, str]  # to be parked with the next batch that is not a replay
     begun: BatchManifest | None  # of a batch that an earlier run may have begun
     last_serial: int  # of the last change
+    last_link: str  # its checksum
     next_number: int  # for the next query
     shaped: ShapedQueries
     nodes: Mapping[int, int]  # of the queries that have one
@@ -56,7 +58,7 @@ class RecoveredCatalog:
 def recover_catalog(root: str, checkpoint: Checkpoint, shapes: Shapes) -> RecoveredCatalog:
     """Read the queries of a checkpoint."""
     notes: Mapping[str, Any] = checkpoint.notes.get(NOTES, {})  # Any: JSON
-    found = recover(*open_root(root), checkpoint.batch, notes.get(MANIFEST_NOTE, -1))
+    found = recover(*open_root(root), checkpoint.batch, notes.get(MANIFEST_NOTE, -1), notes.get(LINK_NOTE, ""))
     query_log = found.query_log
     names = QueryNames()
     failed = {int(number): reason for number, reason in notes.get(FAILED_NOTE, {}).items()}
@@ -80,9 +82,8 @@ def recover_catalog(root: str, checkpoint: Checkpoint, shapes: Shapes) -> Recove
     # A batch that was begun is replayed with the nodes of its manifest, so the placer must know these.
     if found.begun is not None:
         nodes |= dict(found.begun.placed.iter_rows())
-    serial = found.pending[-1].serial if found.pending else query_log.last_serial
     return RecoveredCatalog(
-        query_log, families, pending, names, failed, found.begun, serial, next_number, shaped, nodes
+        query_log, families, pending, names, failed, found.begun, *found.newest_change, next_number, shaped, nodes
     )
 
 

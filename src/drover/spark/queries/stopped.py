@@ -15,7 +15,7 @@ from drover.flow.state.storage import open_root
 from drover.flow.state.versions import Version
 from drover.spark.queries.listing import listing
 from drover.spark.queries.names import QueryNames
-from drover.spark.queries.recovery import FAILED_NOTE, MANIFEST_NOTE, NOTES
+from drover.spark.queries.recovery import FAILED_NOTE, LINK_NOTE, MANIFEST_NOTE, NOTES
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,10 +53,10 @@ def drop(checkpoint: str, names: Sequence[str], tenant: str | None, *, every: bo
     known.add(row for row in rows.select("name", "number", "tenant").iter_rows() if row[1] not in dropped)
     chosen = known.select(names, tenant, every=every)
     if chosen:
-        serial = 1 + (found.pending[-1].serial if found.pending else found.query_log.last_serial)
+        serial, link = found.newest_change
         numbers = tuple(known.by_name[name].number for name in chosen)
         # The next run reads this change like one of its own; it needs no shapes and no placement.
-        write_change(*open_root(checkpoint), Change(serial, dropped=numbers))
+        write_change(*open_root(checkpoint), Change(serial + 1, dropped=numbers, previous=link))
     return len(chosen)
 
 
@@ -65,5 +65,5 @@ def find(checkpoint: str) -> StoredQueries:
     fs, path = open_root(checkpoint)
     done = latest(fs, path)
     notes = done.notes.get(NOTES, {})
-    recovered = recover(fs, path, done.batch, notes.get(MANIFEST_NOTE, -1))
+    recovered = recover(fs, path, done.batch, notes.get(MANIFEST_NOTE, -1), notes.get(LINK_NOTE, ""))
     return StoredQueries(recovered, notes.get(FAILED_NOTE, {}), done.version)

@@ -21,8 +21,8 @@ from drover.control.record import PeriodRecord
 from drover.control.settings import Control, control_of
 from drover.errors import DroverError, shorten
 from drover.flow.planlog import PLANS, read_plan
+from drover.flow.query_log.chain import FOLDER as BOOK
 from drover.flow.query_log.figures import Figures, read_figures
-from drover.flow.query_log.files import FOLDER as BOOK
 from drover.flow.state.layout import COMMITS
 from drover.flow.state.storage import exists, join, open_root, sizes
 from drover.network.model import Network
