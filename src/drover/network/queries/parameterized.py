@@ -122,8 +122,8 @@ def _renamed(operator: Operator, name: str) -> Operator:
     if isinstance(operator, Switch):
         cases = tuple(Named(f"b{index}", case.expression) for index, case in enumerate(operator.cases))
         rest = None if operator.rest is None else f"b{len(cases)}"
-        return replace(operator, name=name, sticky=None, cases=cases, rest=rest)
-    return replace(operator, name=name, sticky=None)
+        return replace(operator, name=name, sticky=None, was=None, cases=cases, rest=rest)
+    return replace(operator, name=name, sticky=None, was=None)
 
 
 def _parameterized(operator: Operator, schemas: tuple[Schema, ...], parameters: Parameterizer) -> Operator:
