@@ -82,6 +82,11 @@ class NetworkComparison:
         harmless = (Fate.KEEPS, Fate.NEW, Fate.GONE)
         return not self.dropped and all(part.fate in harmless for part in self.parts)
 
+    @property
+    def gone(self) -> frozenset[str]:
+        """The operators of the checkpoint that the new network does not have."""
+        return frozenset(part.name for part in self.parts if (part.section, part.fate) == ("operators", Fate.GONE))
+
     def undecided(self, allowed: bool | Collection[str]) -> tuple[PartComparison, ...]:
         """Return the parts that need consent and do not have it: `allowed` names them, or is True for all."""
         if allowed is True:
@@ -242,10 +247,12 @@ class _NetworkPair:
             was = old.get(stream)
             if was is None:
                 yield PartComparison("outputs", stream, Fate.NEW)
+            elif self.before.streams[was] != self.after.streams[stream]:
+                reason = f"columns are {self.after.streams[stream]}, were {self.before.streams[was]}"
+                yield PartComparison("outputs", stream, Fate.CHANGES, reason, was if was != stream else None)
             else:
-                renamed = was != stream
-                fate = Fate.RENAMED if renamed else Fate.KEEPS
-                yield PartComparison("outputs", stream, fate, "", was if renamed else None)
+                fate = Fate.KEEPS if was == stream else Fate.RENAMED
+                yield PartComparison("outputs", stream, fate, "", was if was != stream else None)
         for stream in old.keys() - set(self.after.outputs):
             yield PartComparison("outputs", old[stream], Fate.GONE)
 
