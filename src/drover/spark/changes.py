@@ -21,8 +21,8 @@ from pyarrow.fs import FileSystem
 from drover.errors import DroverError, StateError, visible
 from drover.flow.operators import PENDING
 from drover.flow.planlog import read_plan
-from drover.flow.state.commits import Checkpoint
-from drover.flow.state.storage import RESTORE, exists, join, read_whole, write_whole
+from drover.flow.state.commits import Checkpoint, latest
+from drover.flow.state.storage import RESTORE, exists, join, open_root, read_whole, write_whole
 from drover.flow.state.versions import Version
 from drover.network.compare import NetworkComparison, PartComparison, compare
 from drover.network.files.network_file import dumps, loads
@@ -102,6 +102,14 @@ def check_change(root: str, change: NetworkChange, allowed: bool | Collection[st
     undecided = change.comparison.undecided(allowed)
     if change.comparison.refused or undecided or change.begun is not None:
         raise DroverError("\n".join(refusal(root, change, undecided, command)))
+
+
+def check_start(checkpoint: str, network: Network, allowed: bool | Collection[str], command: str) -> None:
+    """Raise DroverError if a run of a network on a checkpoint would be refused; call it before Spark starts."""
+    fs, path = open_root(checkpoint)
+    change = change_of(fs, path, latest(fs, path), network)
+    if change is not None:
+        check_change(path, change, allowed, command)
 
 
 def refusal(root: str, change: NetworkChange, undecided: Collection[PartComparison], command: str | None) -> list[str]:

@@ -8,6 +8,7 @@ Rule 3: the plan log keeps the old names. Entries from before the switch are tra
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -29,6 +30,8 @@ from drover.placement.plan import Plan
 from drover.spark.changes import NetworkChange, checksum_of, note_network, operator_of
 from drover.spark.commit_notes import NetworkSwitch, notes_of, switch_of, switch_to_json
 
+log = logging.getLogger(__name__)
+
 
 def switch_network(
     root: str, checkpoint: Checkpoint, change: NetworkChange, tables: Mapping[str, Address]
@@ -37,8 +40,10 @@ def switch_network(
 
     Without state to drop or rename, only the network is noted, and there is no commit.
     """
-    _write_waiting(root, checkpoint, change, tables)
     comparison = change.comparison
+    for part in comparison.changes:
+        log.warning("the network has changed: %s", part.text)
+    _write_waiting(root, checkpoint, change, tables)
     found = switch_units(checkpoint.version, _becomes(change))
     if found.dropped or comparison.renamed:
         earlier = switch_of(checkpoint)  # plans in the log may be older than this one, too
