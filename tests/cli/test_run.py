@@ -14,6 +14,9 @@ from pathlib import Path
 import pytest
 
 from drover.cli import main
+from drover.errors import DroverError
+from drover.network.files.network_file import loads
+from tests.cli.checkpoints import small_checkpoint
 
 START = datetime(2024, 5, 1, 12, tzinfo=UTC)
 ROWS = [(START + timedelta(seconds=i), f"n{i % 3}", i * 7 % 20) for i in range(120)]
@@ -132,3 +135,37 @@ def test_what_is_wrong_is_told_before_spark_starts(
     assert out == ""
     assert fault in err
     assert "starting Spark" not in err
+
+
+@pytest.mark.parametrize(
+    ("options", "allowed"),
+    [
+        pytest.param([], False, id="nothing is allowed"),
+        pytest.param(["--allow-changes", "long"], False, id="something else is allowed"),
+        pytest.param(["--allow-changes", "other,counts"], True, id="it is named"),
+        pytest.param(["--allow-changes", "other", "--allow-changes", "counts"], True, id="it is named later"),
+        pytest.param(["--allow-changes"], True, id="everything is allowed"),
+        pytest.param(["--allow-changes", "--once"], True, id="everything is allowed, before another option"),
+    ],
+)
+def test_lost_state_is_refused_before_spark_starts(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+    allowed: bool,
+) -> None:
+    small_checkpoint(folder / "check", loads(NETWORK), ["counts"])
+    (folder / "net.yaml").write_text(NETWORK.replace("10 s", "20 s").replace("> 4", "> 5"), encoding="utf-8")
+    file = str(folder / "calls.run.yaml")
+
+    def start_spark(*_: object) -> None:
+        raise DroverError("Spark starts")
+
+    monkeypatch.setattr("drover.spark.session.session", start_spark)
+    assert main(["run", file, *options]) == 1
+    said = capsys.readouterr().err
+    assert ("Spark starts" in said) is allowed
+    if not allowed:
+        assert "operators.counts: starts anew: size is '20 s', was '10 s'" in said
+        assert f"To continue with these changes: drover run {file} --allow-changes counts" in said

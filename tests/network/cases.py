@@ -69,9 +69,9 @@ def named(columns: Mapping[str, str]) -> tuple[Named, ...]:
     return tuple(Named(name, text) for name, text in columns.items())
 
 
-def a_filter(name: str = "kept", source: str = "events", where: str = "amount > 0") -> Filter:
+def a_filter(name: str = "kept", source: str = "events", where: str = "amount > 0", was: str | None = None) -> Filter:
     """Return a filter."""
-    return Filter(name=name, input=source, where=where)
+    return Filter(name=name, input=source, where=where, was=was)
 
 
 def a_map(select: Mapping[str, str], name: str = "mapped", source: str = "events", *, extend: bool = False) -> Map:

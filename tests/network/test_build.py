@@ -50,7 +50,7 @@ def test_a_source_has_columns_event_time_and_lateness() -> None:
 
 
 EXPECTED: list[Operator] = [
-    Filter(name="kept", input="events", where="amount > 0", sticky=True),
+    Filter(name="kept", input="events", where="amount > 0", sticky=True, was="held"),
     Switch(name="sides", input="kept", cases=(Named("big", "amount > 10"),), rest="small"),
     Map(name="mapped", input="sides.big", select=(Named("ts", "ts"), Named("key", "key"))),
     Map(name="longer", input="mapped", select=(Named("twice", "key * 2"),), extend=True),
@@ -96,7 +96,7 @@ def test_every_method_adds_the_operator_it_names() -> None:
     builder, events = started()
     latest = builder.table("latest", {"ts": "timestamp", "key": "int"}, key="key")
     prices = builder.table("prices", {"key": "int", "list_price": "double"}, key=["key"])
-    kept = events.filter("kept", "amount > 0", sticky=True)
+    kept = events.filter("kept", "amount > 0", sticky=True, was="held")
     sides = kept.switch("sides", {"big": "amount > 10"}, rest="small")
     mapped = sides["big"].map("mapped", {"ts": "ts", "key": "key"})
     longer = mapped.extend("longer", {"twice": "key * 2"})

@@ -50,6 +50,24 @@ def faulty_source(**fields: object) -> list[Source]:
             id="source name",
         ),
         pytest.param(
+            parts_of([a_filter(name="now", was="now")]),
+            ("operators", "now", "was"),
+            "this is its present name",
+            id="a former name is another one",
+        ),
+        pytest.param(
+            parts_of([a_filter(name="now", was="a.b")]),
+            ("operators", "now", "was"),
+            "letters, digits, _ and -",
+            id="a former name is a name",
+        ),
+        pytest.param(
+            parts_of([a_filter(name="one", was="old"), a_filter(name="two", was="old")]),
+            ("operators", "two", "was"),
+            "operator 'one' has that former name, too",
+            id="a former name has one heir",
+        ),
+        pytest.param(
             parts_of([a_filter(name="a.b")]), ("operators", "a.b"), "Rename it.", id="an operator's name has no dot"
         ),
         pytest.param(

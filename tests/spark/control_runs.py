@@ -23,7 +23,7 @@ from drover.flow.state.storage import open_root
 from drover.load.sample import Sample
 from drover.network.model import Network
 from drover.placement.plan import Plan
-from drover.spark.changes import check_network
+from drover.spark.changes import note_network
 from drover.spark.controller import Controller
 from drover.spark.endpoint import Endpoint
 from drover.spark.endpoint_file import EndpointAddress
@@ -89,7 +89,7 @@ class ControlRun:
         fs, path = open_root(self.path)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.lock = hold(fs, path, Holder(os.getpid(), socket.gethostname(), "2026-01-01 00:00:00"))
-        check_network(fs, path, self.network, begun=False)
+        note_network(fs, path, self.network)
         planner = Planner(self.path, self.plan)
         if not (self.folder / "plans").exists():
             write_plan(fs, path, PlanLogEntry(0, self.plan))

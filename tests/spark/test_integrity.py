@@ -176,7 +176,7 @@ def test_a_new_form_of_the_network_is_announced_before_it_is_written(tmp_path: P
     run = ByHand(tmp_path).run(2)
     stopped(run)
     run.integrity = run.open()
-    run.integrity.announce_network(b"name: new")
+    run.integrity.announce_network(run.checkpoint, b"name: new")
     run.open()  # as after a crash before the file is written
     (tmp_path / "network.yaml").write_text("name: new")
     run.open()  # and after it

@@ -19,7 +19,7 @@ from drover.flow.state.storage import open_root
 from drover.placement.plan import Plan
 from drover.spark import controller
 from drover.spark.caller import ask
-from drover.spark.changes import check_network
+from drover.spark.changes import note_network
 from tests.spark.control_runs import START, ControlRun, four_filters, stopped
 
 OBSERVING = Control(mode=Mode.OBSERVE, warm_up=3, window=4, capacity=(1.0, 0.9), pins={"c": 1})
@@ -133,7 +133,7 @@ def test_a_folder_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DroverError, match="is not the checkpoint of a run"):
         ask(str(tmp_path / "nowhere"), "drain", node=0)
     assert not (tmp_path / "nowhere").exists()
-    check_network(*open_root(str(tmp_path)), four_filters(), begun=False)
+    note_network(*open_root(str(tmp_path)), four_filters())
     with pytest.raises(DroverError, match="has not begun a batch"):
         ask(str(tmp_path), "status")
 

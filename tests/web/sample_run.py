@@ -18,7 +18,7 @@ from drover.load.sample import Sample
 from drover.network.files.network_file import loads
 from drover.network.model import Network
 from drover.placement.plan import Move, Plan
-from drover.spark.changes import check_network
+from drover.spark.changes import note_network
 from drover.web.report import RunFiles
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -108,7 +108,7 @@ def checkpoint(folder: Path, found: list[PeriodRecord] | None = None) -> Path:
     fs = LocalFileSystem()
     network = traffic()
     root.mkdir()
-    check_network(fs, str(root), network, begun=False)
+    note_network(fs, str(root), network)
     write_plan(fs, str(root), PlanLogEntry(0, PLAN))
     history.save_state(fs, str(root), saved(network))
     every = records() if found is None else found

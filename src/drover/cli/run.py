@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from dataclasses import replace
 from typing import Any, Final
@@ -22,6 +23,7 @@ from drover.placement.starting_plans import STARTING_PLANS
 from drover.runs.model import Run
 
 SHOWN: Final = 6  # results
+EVERYTHING: Final = "*"  # the value of --allow-changes without names; no part of a network has this name
 
 
 @click.command()
@@ -42,6 +44,14 @@ SHOWN: Final = 6  # results
     metavar="FILE",
     help="At the end, write measured rates and costs to FILE, for `drover plan` and `drover headroom`.",
 )
+@click.option(
+    "--allow-changes",
+    metavar="[NAME,...]",
+    multiple=True,
+    is_flag=False,
+    flag_value=EVERYTHING,
+    help="Let a changed network drop or mix the state of these operators and tables; without names, of all.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per batch, for programs.")
 def run(
     file: str,
@@ -53,6 +63,7 @@ def run(
     limit: float | None,
     master: str,
     statistics: str | None,
+    allow_changes: tuple[str, ...],
     as_json: bool,
 ) -> int:
     """Run the network of a run file until Ctrl-C.
@@ -60,6 +71,9 @@ def run(
     FILE is a run file: it names the network, its sources, its sinks and the checkpoint. A run that was stopped or
     killed continues when you start it again on its checkpoint. --nodes and --plan apply to a new checkpoint only.
     Progress is shown on standard error.
+
+    A network that was changed since continues, too, unless state would be lost. Then the run is refused before Spark
+    starts, with a list and the option --allow-changes to continue. See `drover check --against`.
 
     \b
       drover check examples/traffic.run.yaml
@@ -73,21 +87,49 @@ def run(
         checkpoint=checkpoint or given.checkpoint,
         control=given.control if control is None else replace(given.control, mode=Mode(control)),
     )
+    allowed = _allowed(allow_changes)
+    if given.checkpoint is not None:
+        from drover.spark.changes import check_start  # noqa: PLC0415 - it reads checkpoints; other commands do not
+
+        check_start(given.checkpoint, given.network, allowed, _command(file, checkpoint, once))
     with timed_step("starting Spark", {}, "start"):
         from drover.spark.session import session  # noqa: PLC0415 - pyspark takes a second to import
 
         spark = session(f"drover run {given.network.name}", master)
     try:
-        figures = _follow(given, spark, once, limit, statistics, as_json)
+        figures = _follow(given, spark, once, limit, statistics, allowed, as_json)
     finally:
         spark.stop()
     click.echo(closing_line(figures, file, once), err=True)
     return 0
 
 
+def _allowed(given: tuple[str, ...]) -> bool | list[str]:
+    """Return the names in the values of --allow-changes, or True if it was given without a name."""
+    return True if EVERYTHING in given else [name for value in given for name in value.split(",")]
+
+
+def _command(file: str, checkpoint: str | None, once: bool) -> str:
+    """Return the command that was given, as far as it says what to run."""
+    words = [
+        "drover",
+        "run",
+        file,
+        *(["--checkpoint", checkpoint] if checkpoint else []),
+        *(["--once"] if once else []),
+    ]
+    return shlex.join(words)
+
+
 def _follow(
-    given: Run, spark: Any, once: bool, limit: float | None, statistics: str | None, as_json: bool
-) -> RunFigures:  # Any: a Spark session
+    given: Run,
+    spark: Any,  # a Spark session
+    once: bool,
+    limit: float | None,
+    statistics: str | None,
+    allowed: bool | list[str],
+    as_json: bool,
+) -> RunFigures:
     """Run the network and show its progress until it ends; then write the statistics, if a file is given."""
     from drover.spark.bind import start  # noqa: PLC0415 - as above
     from drover.spark.failures import readable  # noqa: PLC0415 - as above
@@ -98,7 +140,8 @@ def _follow(
     tails = {stream: Tail(SHOWN) for stream in network.outputs}
     figures = RunFigures(tuple(source.name for source in network.sources), network.outputs, time.monotonic())
     with catch_interrupts() as stopped, readable(f"network {network.name!r}"):
-        handle = start(spark, given, once=once, besides={stream: [tail] for stream, tail in tails.items()})
+        besides = {stream: [tail] for stream, tail in tails.items()}
+        handle = start(spark, given, once=once, besides=besides, allow_changes=allowed)
         meter = Meter(network)
         handle.on_batch(meter)
         end = figures.began + limit if limit is not None else float("inf")

@@ -49,8 +49,7 @@ def save_state(fs: FileSystem, root: str, saved: SavedState) -> None:
     window = saved.state.window
     if window.periods:
         newest = window.periods[-1]
-        data, _ = seal({"format": FORMAT, "batch": newest.number, "period": states.period_to_json(newest)})
-        write_whole(fs, _period_path(root, newest.number), [data], durable=False)
+        write_periods(fs, root, [newest])
         if exists(fs, old := _period_path(root, newest.number - window.length)):
             delete(fs, old)
     body = {
@@ -64,6 +63,13 @@ def save_state(fs: FileSystem, root: str, saved: SavedState) -> None:
     }
     data, _ = seal({"format": FORMAT, "batch": 0, **body})
     write_whole(fs, _state_path(root), [data], durable=False)
+
+
+def write_periods(fs: FileSystem, root: str, periods: Iterable[Period]) -> None:
+    """Write periods, each into a file of its own."""
+    for period in periods:
+        data, _ = seal({"format": FORMAT, "batch": period.number, "period": states.period_to_json(period)})
+        write_whole(fs, _period_path(root, period.number), [data], durable=False)
 
 
 def load_state(fs: FileSystem, root: str) -> SavedState:

@@ -104,35 +104,51 @@ class Builder:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream of a network under construction; each method adds an operator that reads it, and returns its output."""
+    """A stream of a network under construction; each method adds an operator that reads it, and returns its output.
+
+    `sticky` and `was` are fields of every operator, as in a network file: whether it is expensive to move, and its name
+    before it was renamed.
+    """
 
     builder: Builder
     name: str
 
-    def filter(self, name: str, where: str, *, sticky: bool | None = None) -> Stream:
+    def filter(self, name: str, where: str, *, sticky: bool | None = None, was: str | None = None) -> Stream:
         """Keep the rows for which the SQL predicate `where` is true."""
-        return self.builder.add(Filter(name=name, input=self.name, where=where, sticky=sticky))
+        return self.builder.add(Filter(name=name, input=self.name, where=where, sticky=sticky, was=was))
 
     def switch(
-        self, name: str, cases: Mapping[str, str], *, rest: str | None = None, sticky: bool | None = None
+        self,
+        name: str,
+        cases: Mapping[str, str],
+        *,
+        rest: str | None = None,
+        sticky: bool | None = None,
+        was: str | None = None,
     ) -> dict[str, Stream]:
         """Split the rows: the first case whose predicate is true gets a row, else `rest`. Returns branch -> stream."""
-        operator = Switch(name=name, input=self.name, cases=_named(cases), rest=rest, sticky=sticky)
+        operator = Switch(name=name, input=self.name, cases=_named(cases), rest=rest, sticky=sticky, was=was)
         self.builder.add(operator)
         return {branch: Stream(self.builder, f"{name}.{branch}") for branch in operator.branches}
 
-    def map(self, name: str, select: Mapping[str, str], *, sticky: bool | None = None) -> Stream:
+    def map(
+        self, name: str, select: Mapping[str, str], *, sticky: bool | None = None, was: str | None = None
+    ) -> Stream:
         """Make exactly the columns in `select`: name -> SQL expression."""
-        return self.builder.add(Map(name=name, input=self.name, select=_named(select), sticky=sticky))
+        return self.builder.add(Map(name=name, input=self.name, select=_named(select), sticky=sticky, was=was))
 
-    def extend(self, name: str, select: Mapping[str, str], *, sticky: bool | None = None) -> Stream:
+    def extend(
+        self, name: str, select: Mapping[str, str], *, sticky: bool | None = None, was: str | None = None
+    ) -> Stream:
         """Keep all columns and add (or replace) those in `select`."""
-        return self.builder.add(Map(name=name, input=self.name, select=_named(select), extend=True, sticky=sticky))
+        return self.builder.add(
+            Map(name=name, input=self.name, select=_named(select), extend=True, sticky=sticky, was=was)
+        )
 
-    def union(self, name: str, *others: Stream, sticky: bool | None = None) -> Stream:
+    def union(self, name: str, *others: Stream, sticky: bool | None = None, was: str | None = None) -> Stream:
         """Merge with other streams of the same columns."""
         streams = (self.name, *(other.name for other in others))
-        return self.builder.add(Union(name=name, streams=streams, sticky=sticky))
+        return self.builder.add(Union(name=name, streams=streams, sticky=sticky, was=was))
 
     def aggregate(
         self,
@@ -144,6 +160,7 @@ class Stream:
         group_by: str | Sequence[str] = (),
         timeout: Span | None = None,
         sticky: bool | None = None,
+        was: str | None = None,
     ) -> Stream:
         """Aggregate over event-time windows: `compute` is column -> aggregate, such as `{"n": "count(*)"}`."""
         return self.builder.add(
@@ -156,6 +173,7 @@ class Stream:
                 group_by=_names(group_by),
                 timeout=None if timeout is None else parse_duration(timeout),
                 sticky=sticky,
+                was=was,
             )
         )
 
@@ -171,6 +189,7 @@ class Stream:
         spread: SpreadLike | None = None,
         how: str = "inner",
         sticky: bool | None = None,
+        was: str | None = None,
     ) -> Stream:
         """Pair rows with those of `other`; `within`: how long left (and right) rows wait; `on` lists `x` or `x = y`.
 
@@ -191,6 +210,7 @@ class Stream:
                 spread=None if spread is None else spread_from(spread),
                 how=how,
                 sticky=sticky,
+                was=was,
             )
         )
 
@@ -203,6 +223,7 @@ class Stream:
         columns: str | Sequence[str],
         drop_unmatched: bool = False,
         sticky: bool | None = None,
+        was: str | None = None,
     ) -> Stream:
         """Add columns of the table's row with the same key; `on` lists `x` or `stream column = table column`."""
         return self.builder.add(
@@ -214,14 +235,15 @@ class Stream:
                 columns=_names(columns),
                 drop_unmatched=drop_unmatched,
                 sticky=sticky,
+                was=was,
             )
         )
 
-    def write_table(self, name: str, table: str, *, sticky: bool | None = None) -> None:
+    def write_table(self, name: str, table: str, *, sticky: bool | None = None, was: str | None = None) -> None:
         """Keep the latest row per key in the table."""
-        self.builder.add(TableWrite(name=name, input=self.name, into=table, sticky=sticky))
+        self.builder.add(TableWrite(name=name, input=self.name, into=table, sticky=sticky, was=was))
 
-    def apply(self, name: str, marked: AnyFunction, *, sticky: bool | None = None) -> Stream:
+    def apply(self, name: str, marked: AnyFunction, *, sticky: bool | None = None, was: str | None = None) -> Stream:
         """Call a function marked with `drover.function` on the rows."""
         says = declaration_of(marked)
         return self.builder.add(
@@ -235,15 +257,23 @@ class Stream:
                 cost=says.cost,
                 frame=says.frame,
                 sticky=sticky,
+                was=was,
             )
         )
 
     def synthetic(
-        self, name: str, *, cost: float, selectivity: float = 1.0, seed: int = 0, sticky: bool | None = None
+        self,
+        name: str,
+        *,
+        cost: float,
+        selectivity: float = 1.0,
+        seed: int = 0,
+        sticky: bool | None = None,
+        was: str | None = None,
     ) -> Stream:
         """Burn `cost` seconds per row and emit `selectivity` rows for each, for experiments."""
         return self.builder.add(
-            Synthetic(name=name, input=self.name, cost=cost, selectivity=selectivity, seed=seed, sticky=sticky)
+            Synthetic(name=name, input=self.name, cost=cost, selectivity=selectivity, seed=seed, sticky=sticky, was=was)
         )
 
     def output(self) -> Stream:

@@ -58,7 +58,7 @@ class ExaminedNetwork:
 
 def examine(parts: Parts, unclear: UnreadParts = CLEAR) -> ExaminedNetwork:
     """Check every rule and derive every schema, as far as the parts are clear."""
-    faults = [*_name_faults(parts), *_own_faults(parts)]
+    faults = [*_name_faults(parts), *_was_faults(parts), *_own_faults(parts)]
     producers = _producers(parts)
     faults += islice(_reference_faults(parts, producers, unclear), MOST_FAULTS)
     order = topological(parts.operators, producers)
@@ -85,6 +85,22 @@ def _name_faults(parts: Parts) -> Iterator[Fault]:
                 rule = f"there is another of that name among the {seen[name]}"
                 yield Fault((section, name), repr(name), rule, "Rename one of the two.")
             seen.setdefault(name, section)
+
+
+def _was_faults(parts: Parts) -> Iterator[Fault]:
+    """Yield former names that cannot be one, and those that two operators claim."""
+    heirs: dict[str, str] = {}
+    for operator in parts.operators:
+        if operator.was is None:
+            continue
+        path = ("operators", operator.name, "was")
+        if not NAME.fullmatch(operator.was):
+            yield Fault(path, repr(operator.was), NAME_RULE, "Write the former name, or leave it out.")
+        if operator.was == operator.name:
+            yield Fault(path, repr(operator.was), "this is its present name", "Write the former name, or leave it out.")
+        if (other := heirs.setdefault(operator.was, operator.name)) != operator.name:
+            rule = f"operator {other!r} has that former name, too, and state has one heir"
+            yield Fault(path, repr(operator.was), rule, "Leave it out at one of the two.")
 
 
 def _own_faults(parts: Parts) -> Iterator[Fault]:

@@ -47,6 +47,11 @@ class Schema:
         """Type of each column by name, in order."""
         return {column.name: column.type for column in self.columns}
 
+    def only(self, names: Iterable[str]) -> Schema:
+        """Return these columns and the event time, in the order of this schema."""
+        kept = {*names, self.time}
+        return Schema(tuple(column for column in self.columns if column.name in kept), self.time)
+
     def __str__(self) -> str:
         marks = (f"{c.name} {c.type}{' (time)' if c.name == self.time else ''}" for c in self.columns)
         return ", ".join(marks)

@@ -24,7 +24,12 @@ from drover.spark.sources import Given, streams
 
 
 def start(
-    spark: SparkSession, given: Run, *, once: bool = False, besides: Mapping[str, Sequence[Sink]] | None = None
+    spark: SparkSession,
+    given: Run,
+    *,
+    once: bool = False,
+    besides: Mapping[str, Sequence[Sink]] | None = None,
+    allow_changes: bool | Sequence[str] = False,
 ) -> Handle:
     """Start a run; with `once` it ends when all rows available now are processed. `besides` adds sinks."""
     if given.checkpoint is None:
@@ -61,6 +66,7 @@ def start(
             limits=given.limits,
             refine=given.refine,
             cluster=given.cluster,
+            allow_changes=allow_changes,
         )
 
 

@@ -14,6 +14,7 @@ from drover.flow.state.digests import Digests
 from drover.flow.watermarks import SourceProgress
 
 NONE: Final = -1  # the batch before Spark's first
+SWITCH: Final = "switch"  # only in a commit that switches to another form of the network and computes nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +53,27 @@ def to_json(notes: CommitNotes) -> dict[str, Any]:  # Any: JSON
         "parked": dict(notes.parked),
         "files": dict(notes.files),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkSwitch:
+    """The switch to another form of the network, as its commit has it."""
+
+    batch: int  # of the commit
+    network: str  # the new form, as a network file
+    replaces: str  # checksum of the form before
+    renamed: Mapping[str, str]  # new name of an operator by its old one
+
+
+def switch_of(checkpoint: Checkpoint) -> NetworkSwitch | None:
+    """Return the switch that the last commit made; None if it is the commit of a batch."""
+    found = checkpoint.notes.get(SWITCH)
+    if found is None:
+        return None
+    return NetworkSwitch(checkpoint.batch, found["network"], found["replaces"], found["renamed"])
+
+
+def switch_to_json(switch: NetworkSwitch) -> dict[str, Any]:  # Any: JSON
+    """Return a switch as a commit has it."""
+    body = {"network": switch.network, "replaces": switch.replaces, "renamed": dict(switch.renamed)}
+    return {SWITCH: body}

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import polars as pl
@@ -40,7 +41,8 @@ from drover.flow.worker import Assignment, pack_network
 from drover.network.model import Network
 from drover.network.operators import Operator
 from drover.spark.batch import BatchResult, run_batch
-from drover.spark.changes import check_network
+from drover.spark.changes import change_of, check_change, note_network
+from drover.spark.clean_stop import mark_stop, void_stop
 from drover.spark.commit_notes import CommitNotes, notes_of, to_json
 from drover.spark.dead_letters import dead_letter_rows
 from drover.spark.facts import BatchFacts, BatchSeconds, facts_of
@@ -52,6 +54,7 @@ from drover.spark.queries.service import QueryService
 from drover.spark.sinks import Sink
 from drover.spark.sources import UnifiedSources
 from drover.spark.spreading import obsolete_state, without_expired_epochs
+from drover.spark.switch import switch_network
 
 SWEEP_EVERY: Final = 20  # batches
 # Spark searches the error of a Python function for this text to tell an interruption by `stop` from a failure. Without
@@ -76,6 +79,8 @@ class Driver:
     stop_on_failure: bool = False
     dead_letters: Sink | None = None
     tables: Mapping[str, Address] = field(default_factory=dict, repr=False)  # of every table that operators use
+    allow_changes: bool | Collection[str] = False  # operators and tables whose state may be lost, or all
+    renamed: Mapping[str, str] = field(default_factory=dict)  # operators that got another name when the run started
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     history: list[BatchFacts] = field(default_factory=list)  # of the last batches, oldest first
     failure: BaseException | None = None  # the error that stopped the run
@@ -100,16 +105,24 @@ class Driver:
             self._integrity.verify(self.checkpoint)
             spark_progress = read_progress(fs, path, self.checkpoint)
             planned = self.planner.recover(self.checkpoint)
-            # Last of the checks, because it writes the new form of the network: a refused run must leave no trace.
-            announce = self._integrity.announce_network
-            check_network(fs, path, self.network, begun=self.checkpoint.batch >= 0, announce=announce)
+            change = change_of(fs, path, self.checkpoint, self.network)
+            if change is not None:
+                check_change(path, change, self.allow_changes)
             prepare_tables(self.network, self.tables)
+            announce = self._integrity.announce_network
+            # Last of the checks is behind: a refused run must leave no trace.
+            if change is not None and change.is_any:
+                self.checkpoint = switch_network(self.root, self.checkpoint, change, self.tables, announce)
+                self.renamed = dict(change.comparison.renamed)
+                planned = self.planner.recover(self.checkpoint)
+            note_network(fs, path, self.network, partial(announce, self.checkpoint))
             # The last run may have died between its commit and the tables.
             self._write_tables({operator.name for operator in self.network.operators})
             if planned is not None:
                 begun = spark_progress.begun > spark_batch(self.checkpoint)
                 self.planner.adopt(planned, self.checkpoint.batch + 1, begun=begun)
             self.queries.open(self.checkpoint, self.planner.plan.nodes)
+            void_stop(fs, path)
             self._wake_if_windows_can_close()
             self._opened = True
         except BaseException:
@@ -125,6 +138,7 @@ class Driver:
                     # After a failure, the next run must repeat the batch with the plan that the log has.
                     if self.failure is None and self._opened:
                         self.planner.save(self.checkpoint.batch + 1)
+                        mark_stop(*open_root(self.root), self.checkpoint.batch)
                     if self._opened:
                         self._integrity.end(self.checkpoint)
                 finally:

@@ -79,9 +79,11 @@ class Integrity:
         elif needed.is_needed(name):
             raise StateError(path, "the file that the last run relied on", "none", needed.way_out(name))
 
-    def announce_network(self, data: bytes) -> None:
+    def announce_network(self, checkpoint: Checkpoint, data: bytes) -> None:
         """Name the network that is about to be written, so that a start accepts both, whichever it finds."""
-        self._witness = replace(self._witness, files={**self._witness.files, NETWORK: digest_of(data)})
+        files = {**self._witness.files, NETWORK: digest_of(data)}
+        # The commit that switches networks comes after the one that the witness knows.
+        self._witness = replace(self._witness, after=checkpoint.batch, link=checkpoint.link, files=files)
         write_witness(self.fs, self.root, self._witness)
 
     def begin(self, checkpoint: Checkpoint, batch: int, planned: int, spark_batch: int) -> None:

@@ -19,6 +19,7 @@ from drover.flow.state.commits import Checkpoint
 from drover.flow.state.storage import RESTORE, open_root
 from drover.placement.plan import Plan
 from drover.spark.commit_notes import notes_of
+from drover.spark.switch import translated
 from drover.spark.trees import check_cluster, note_cluster
 
 
@@ -42,7 +43,7 @@ class Planner:
         notes = notes_of(checkpoint)
         if notes.planned is not None and (entry is None or entry.batch < notes.planned):
             raise StateError(plan_path(path, notes.planned), f"plan {notes.plan}", "none", RESTORE)
-        return entry
+        return None if entry is None else translated(entry, checkpoint)
 
     def adopt(self, entry: PlanLogEntry, batch: int, *, begun: bool) -> None:
         """Continue with the plan of an earlier run; `begun` says that it may have begun `batch`."""
@@ -125,7 +126,8 @@ def _fitted(planned: Plan, wanted: Plan) -> Plan:
         for join, spread in wanted.instances.items()
     }
     # Only the earlier run knows which epochs are live. With others, rows would go to instances without their partners.
-    instances = {join: spread for join, spread in {**fresh, **planned.instances}.items() if join in node_of}
+    # A join that is not spread any more has no instances.
+    instances = {join: spread for join, spread in {**fresh, **planned.instances}.items() if join in fresh}
     if node_of == planned.node_of and instances == planned.instances:
         return planned
     return Plan(planned.number + 1, planned.nodes, node_of, instances)

@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from drover.control.rename import rename_history
 from drover.control.settings import Control, check_pins, control_of
 from drover.control.tenants import limits_of
 from drover.control.tree import Hierarchy
@@ -57,6 +58,7 @@ def run(
     limits: Mapping[str, Any] | None = None,  # Any: Limits, or its fields
     refine: float = 0.0,
     cluster: TreeCluster | Mapping[str, Any] | None = None,  # Any: as in a run file
+    allow_changes: bool | str | Sequence[str] = False,
 ) -> Handle:
     """Start a network and return its handle.
 
@@ -81,6 +83,8 @@ def run(
       fewer nodes. See docs/how-to/queries.md.
     - `cluster`: a tree of nodes, as in a run file. Units start as low in it as they can, unless `plan` is a Plan; in
       mode "auto" they move between neighbours. See docs/how-to/trees.md.
+    - `allow_changes`: what a changed network may lose of the checkpoint's state: names of operators and tables, or True
+      for everything. Changes that lose nothing need no permission. See docs/how-to/upgrade.md.
     """
     checkpoint = absolute(checkpoint)
     allowed = limits_of(limits)
@@ -104,8 +108,10 @@ def run(
         stop_on_failure,
         None if dead_letters is None else _sink(dead_letters),
         _addresses(network, tables or {}, checkpoint),
+        (allow_changes,) if isinstance(allow_changes, str) else allow_changes,
     )
     driver.open()
+    rename_history(*open_root(checkpoint), driver.renamed)
     driver.listen(controller)
     controller.start()
     listening = _listen(controller, service, checkpoint) if endpoint else None

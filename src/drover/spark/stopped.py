@@ -19,6 +19,7 @@ from drover.control import history
 from drover.control.settings import control_of
 from drover.control.tree import hierarchy_of
 from drover.errors import DroverError
+from drover.flow.instances import explicit
 from drover.flow.state.commits import latest
 from drover.flow.state.lock import Holder, hold
 from drover.flow.state.storage import local_path, open_root
@@ -49,7 +50,8 @@ def controller_of(checkpoint: str) -> Controller:
     fs, path = open_root(checkpoint)
     network = _network_of(checkpoint)
     cluster = noted_cluster(fs, path)
-    planner = Planner(checkpoint, round_robin(network, 1), None if cluster is None else hierarchy_of(network, cluster))
+    wanted = explicit(round_robin(network, 1), network)
+    planner = Planner(checkpoint, wanted, None if cluster is None else hierarchy_of(network, cluster))
     done = latest(fs, path)
     entry = planner.recover(done)
     if entry is None:

@@ -31,7 +31,7 @@ from drover.flow.state.storage import make_folder, open_root
 from drover.flow.state.witness import Witness, write_witness
 from drover.network.model import Network
 from drover.placement.plan import Plan
-from drover.spark.changes import check_network
+from drover.spark.changes import note_network
 from drover.spark.sinks import Files
 from tests.flow.query_log.logs import change
 
@@ -59,7 +59,7 @@ WRITERS: dict[str, tuple[str, Callable[[FileSystem, str], object]]] = {
     "a note of it": ("queries/accepted.json", lambda fs, root: write_accepted(fs, root, change(1))),
     "a manifest": ("queries/turn-000000000002.arrow", lambda fs, root: write_manifest(fs, root, BatchManifest(2, 0))),
     "figures": ("queries/figures.arrow", lambda fs, root: write_figures(fs, root, FIGURES_NOW)),
-    "the network": ("network.yaml", lambda fs, root: check_network(fs, root, network(), begun=False)),
+    "the network": ("network.yaml", lambda fs, root: note_network(fs, root, network())),
     "the witness": ("witness.json", lambda fs, root: write_witness(fs, root, Witness())),
     "the state of the control loop": ("control/state.json", lambda fs, root: save_state(fs, root, SavedState())),
     "a decision": ("control/history/000000000000.json", lambda fs, root: write_records(fs, root, [RECORD])),
@@ -95,7 +95,7 @@ def test_the_lock_is_named_and_let_go(tmp_path: Path, monkeypatch: pytest.Monkey
         raise NO_SPACE
 
     with monkeypatch.context() as patch:
-        patch.setattr(lock.os, "pwrite", full)
+        patch.setattr(os, "pwrite", full)
         with pytest.raises(StateError, match=r"lock: expected to write it.*No space left.*Free space"):
             hold(*open_root(tmp_path), Holder(1, "host", "now"))
     hold(*open_root(tmp_path), Holder(1, "host", "now")).release()

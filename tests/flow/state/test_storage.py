@@ -256,6 +256,8 @@ def test_a_mapped_file_takes_no_memory(tmp_path: Path) -> None:
     (found,) = read_ranges(LOCAL, str(tmp_path / "x"), [(5, 900_000)], mapped=True)
     assert found.size == 900_000
     assert pa.total_allocated_bytes() - before < 10**5
+
+
 def test_a_relative_path_is_taken_from_the_working_directory_of_the_driver(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

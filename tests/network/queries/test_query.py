@@ -23,6 +23,12 @@ from tests.network.queries.cases import NETWORK, filtering, window
         pytest.param(filtering("k > 1", name="events"), "operators.events", "a stream of that name", id="name taken"),
         pytest.param(filtering("k = 1" + " OR k = 1" * 300), "operators.f.where", "at most 2000", id="too long"),
         pytest.param(Query("q", "t", (), "f"), "operators", "at least one", id="empty"),
+        pytest.param(
+            Query("q", "t", (Filter(name="f", input="events", where="k > 1", was="g"),), "f"),
+            "operators.f.was",
+            "have no names before",
+            id="a former name",
+        ),
         pytest.param(Query("q q", "t", filtering("k > 1").operators, "f"), "name", "a name has", id="a bad name"),
         pytest.param(
             Query("q", "t", filtering("k > 1").operators, "g"), "output", "is a stream that", id="unknown output"

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
+
+import polars as pl
 
 import drover
 from drover.flow.state.commits import Checkpoint
 from drover.flow.state.versions import Version
+from drover.network.model import Network
 from drover.network.queries import Shapes
-from drover.spark.queries.recovery import NOTES, recover_catalog
+from drover.network.schema import Column
+from drover.network.types import STRING
+from drover.spark.queries.catalog import QueryCatalog
+from drover.spark.queries.recovery import NOTES, OTHER_COLUMNS, misfits, recover_catalog
 from tests.spark.meters import meters
 from tests.spark.queries.catalogs import begin, nodes_of, opened, queries
 
@@ -52,6 +59,49 @@ def test_queries_that_no_longer_fit_the_network_are_to_be_parked(tmp_path: Path)
     found = recover_catalog(str(tmp_path), committed(0, **{"0": "it divides"}), Shapes(net.build()))
     assert found.failed[0] == "it divides"
     assert found.failed[1].startswith("it does not fit the network any more: operators.mine.input is 'hot'")
+
+
+def other_meters(extra: str | None) -> Network:
+    """The network of `meters`, perhaps with one more column in its source."""
+    before = meters()
+    (source, *others) = before.sources
+    columns = (*source.columns, *([Column(extra, STRING)] if extra is not None else []))
+    return replace(before, sources=(replace(source, columns=columns), *others))
+
+
+def test_queries_whose_streams_have_other_columns_are_parked_and_never_change_their_family(tmp_path: Path) -> None:
+    catalog = opened(tmp_path)
+    catalog.submit(queries(0, 1))
+    begin(catalog, 0)
+    catalog.submit(queries(2))
+    assert misfits(str(tmp_path), committed(0), other_meters(None)) == {}
+    found = misfits(str(tmp_path), committed(0), other_meters("more"))
+    assert found == {f"q{number}": OTHER_COLUMNS for number in range(3)}
+    other = QueryCatalog(other_meters("more"), str(tmp_path), {})
+    other.open(committed(0), 2)
+    start = other.begin(1, 2, again=False)
+    assert start.families.by_id == {}
+    assert start.query_log.members["parked"].to_list() == [OTHER_COLUMNS] * 3
+    assert other.drop(["q0", "q2"]) == ("q0", "q2")
+    other.submit(queries(0))
+    assert nodes_of(other.begin(2, 2, again=False).families).keys() == {"q0"}
+
+
+def test_queries_whose_stream_is_gone_are_parked_also_while_they_wait(tmp_path: Path) -> None:
+    catalog = opened(tmp_path)
+    catalog.submit(queries(0))
+    begin(catalog, 0)
+    catalog.submit(queries(1))  # reads `hot`
+    net = drover.Builder("meters")
+    columns = {column.name: column.type for column in meters().sources[0].columns}
+    net.source("readings", columns, time="ts", lateness="1 s").filter("cold", "value < 5").output()
+    assert list(misfits(str(tmp_path), committed(0), net.build())) == ["q1"]
+    other = QueryCatalog(net.build(), str(tmp_path), {})
+    other.open(committed(0), 2)
+    start = other.begin(1, 2, again=False)
+    assert nodes_of(start.families).keys() == {"q0"}
+    (reason,) = start.query_log.members.filter(pl.col("name") == "q1")["parked"]
+    assert reason.startswith("it does not fit the network any more: operators.mine.input is 'hot'")
 
 
 def test_a_checkpoint_of_an_older_release_is_continued(tmp_path: Path) -> None:

@@ -48,6 +48,9 @@ INPUT: Final = Field("input", codecs.STREAM, "the stream it reads", reads=True)
 STICKY: Final = Field(
     "sticky", codecs.TRUTH, "whether it is expensive to move; left out, drover decides by kind", NONE, hides=False
 )
+WAS: Final = Field(
+    "was", codecs.NAME, "its name before it was renamed; a checkpoint with that name keeps its state", NONE, hides=False
+)
 
 
 def table_lines(title: str, fields: Iterable[Field]) -> Iterator[str]:

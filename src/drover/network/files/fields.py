@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from drover.network.files import codecs
-from drover.network.files.field import NONE, STICKY, Default, Field, table_lines
+from drover.network.files.field import NONE, STICKY, WAS, Default, Field, table_lines
 from drover.network.operators import OPERATORS
 
 VERSION: Final = "1"  # of the format
@@ -24,7 +24,7 @@ TABLE: Final = (
     Field("columns", codecs.COLUMNS, "its columns, in order"),
     Field("key", codecs.COLUMN_NAMES, "the columns that identify a row"),
 )
-KINDS: Final[Mapping[str, tuple[Field, ...]]] = {name: (*kind.fields, STICKY) for name, kind in OPERATORS.items()}
+KINDS: Final[Mapping[str, tuple[Field, ...]]] = {name: (*kind.fields, STICKY, WAS) for name, kind in OPERATORS.items()}
 KIND: Final = "kind"
 
 NETWORK: Final[Mapping[str, str]] = {

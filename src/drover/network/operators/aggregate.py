@@ -70,6 +70,12 @@ class Aggregate(Operator):
         """The columns it groups by."""
         return self.group_by
 
+    def columns_in_state(self, inputs: tuple[Schema, ...]) -> tuple[Schema, ...]:
+        """Return the columns that it groups by and aggregates."""
+        (schema,) = inputs
+        calls = [parse_aggregate(named.expression, schema.types) for named in self.compute]
+        return (schema.only([*self.group_by, *(name for call in calls for _, name in call.columns)]),)
+
     def own_faults(self) -> Iterator[Fault]:
         """Yield faults of window lengths, of the time-out and of output names."""
         if self.size <= 0:

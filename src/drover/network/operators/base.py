@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from drover.errors import ExpressionError, Fault, nearest, shorten
@@ -43,12 +43,17 @@ class Derived:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operator(ABC):
-    """A named operator; `sticky` overrides the default of `is_sticky`."""
+    """A named operator; `sticky` overrides the default of `is_sticky`.
+
+    `was` is its name in an earlier form of the network: a checkpoint of that form has its state under that name.
+    """
 
     kind: ClassVar[str]
 
     name: str
     sticky: bool | None = None
+    # Not in `repr`, because the families of submitted queries are known by a digest of it.
+    was: str | None = field(default=None, repr=False)
 
     @property
     @abstractmethod
@@ -114,6 +119,14 @@ class Operator(ABC):
     def is_sticky(self) -> bool:
         """Whether it is expensive to move: it uses a table, or its state is expected to be large."""
         return self.sticky if self.sticky is not None else self.table is not None
+
+    def without_tuning(self) -> Operator:
+        """Return the operator without names of its own and without what changes neither results nor state."""
+        return replace(self, name="", was=None, sticky=None)
+
+    def columns_in_state(self, inputs: tuple[Schema, ...]) -> tuple[Schema, ...]:
+        """Return, for each input, the columns on which the saved state depends; by default all of them."""
+        return inputs
 
     def own_faults(self) -> Iterator[Fault]:
         """Yield what is wrong with its parameters, whatever its inputs are."""

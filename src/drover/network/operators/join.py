@@ -10,9 +10,10 @@ from drover.errors import ExpressionError, Fault, shorten
 from drover.network.columns import KeyPair, Named
 from drover.network.durations import Micros, format_duration
 from drover.network.expressions import Expression, parse_pair
+from drover.network.expressions.tree import LEFT, RIGHT
 from drover.network.files import codecs
 from drover.network.files.field import EMPTY, NONE, Default, Field
-from drover.network.grid import SPREAD_RULE, SPREAD_WAY_OUT, Spread, fits
+from drover.network.grid import AUTO, SPREAD_RULE, SPREAD_WAY_OUT, Spread, fits
 from drover.network.operators.base import (
     Derived,
     Operator,
@@ -83,6 +84,23 @@ class Join(Operator):
     def key_columns(self) -> tuple[str, ...]:
         """The columns of both sides that must be equal."""
         return tuple(side for pair in self.on for side in (pair.left, pair.right))
+
+    def without_tuning(self) -> Operator:
+        """Return it without names and without its grid; whether it is spread at all decides what its windows keep."""
+        spread: Spread | None = None if self.spread is None else AUTO
+        return replace(self, name="", was=None, sticky=None, spread=spread)
+
+    def columns_in_state(self, inputs: tuple[Schema, ...]) -> tuple[Schema, ...]:
+        """Return the columns of either side that keys, predicate or results use."""
+        left, right = inputs
+        texts = [named.expression for named in self.full_select(left, right)]
+        texts += [] if self.where is None else [self.where]
+        used = {column for text in texts for column in parse_pair(text, left.types, right.types).columns}
+        sides = (
+            (left, {name for side, name in used if side == LEFT} | {pair.left for pair in self.on}),
+            (right, {name for side, name in used if side == RIGHT} | {pair.right for pair in self.on}),
+        )
+        return tuple(schema.only(names) for schema, names in sides)
 
     def own_faults(self) -> Iterator[Fault]:
         """Yield faults of the windows and of the selected names."""

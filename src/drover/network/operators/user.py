@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
 from drover.errors import Fault
@@ -62,6 +62,10 @@ class UserDefined(Operator):
     def is_sticky(self) -> bool:
         """A state of unknown size is assumed to be large, unless `sticky` says otherwise."""
         return self.sticky if self.sticky is not None else self.keeps_state
+
+    def without_tuning(self) -> Operator:
+        """Return it without names and without its expected cost."""
+        return replace(self, name="", was=None, sticky=None, cost="medium")
 
     def own_faults(self) -> Iterator[Fault]:
         """Yield faults of the declared schema and of the function's path, cost class and frame."""

@@ -120,7 +120,7 @@ def _prefix(streams: Mapping[str, Schema]) -> str:
 def _renamed(operator: Operator, name: str) -> Operator:
     """Return the operator under another name, with numbered branches."""
     numbered = sharing_of(operator).with_numbered_branches
-    return replace(operator if numbered is None else numbered(operator), name=name, sticky=None)
+    return replace(operator if numbered is None else numbered(operator), name=name, sticky=None, was=None)
 
 
 def _parameterized(operator: Operator, schemas: tuple[Schema, ...], parameters: Parameterizer) -> Operator:

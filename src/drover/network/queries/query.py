@@ -105,15 +105,23 @@ def _own_faults(query: Query) -> Iterator[Fault]:
         rule = f"a query has at most {MOST_OPERATORS} operators"
         yield Fault(("operators",), f"{len(query.operators)} operators", rule, IN_THE_FILE)
     for operator in query.operators[:MOST_OPERATORS]:
-        if operator.kind not in KINDS:
-            rule = f"a query is made of {', '.join(KINDS)}, because others cannot be shared"
-            yield Fault(("operators", operator.name, "kind"), repr(operator.kind), rule, IN_THE_FILE)
-        else:
-            yield from _refused(operator)
-        for field, text in expressions_of(operator):
-            if len(text) > LONGEST_EXPRESSION:
-                rule = f"an expression of a query has at most {LONGEST_EXPRESSION} characters"
-                yield Fault(("operators", operator.name, *field), shorten(text), rule, IN_THE_FILE)
+        yield from _operator_faults(operator)
+
+
+def _operator_faults(operator: Operator) -> Iterator[Fault]:
+    """Yield the faults of one operator that do not depend on the network."""
+    if operator.kind not in KINDS:
+        rule = f"a query is made of {', '.join(KINDS)}, because others cannot be shared"
+        yield Fault(("operators", operator.name, "kind"), repr(operator.kind), rule, IN_THE_FILE)
+    else:
+        yield from _refused(operator)
+    if operator.was is not None:
+        rule = "operators of a query have no names before, because a query is known by its own name"
+        yield Fault(("operators", operator.name, "was"), shorten(operator.was), rule, "Leave it out.")
+    for field, text in expressions_of(operator):
+        if len(text) > LONGEST_EXPRESSION:
+            rule = f"an expression of a query has at most {LONGEST_EXPRESSION} characters"
+            yield Fault(("operators", operator.name, *field), shorten(text), rule, IN_THE_FILE)
 
 
 def _refused(operator: Operator) -> Iterator[Fault]:

@@ -68,6 +68,7 @@ class Shapes:
         names = [operator.name for operator in query.operators]
         return (
             len(set(names)) == len(names)
+            and all(operator.was is None for operator in query.operators)
             and self._used_names.isdisjoint(names)
             and all(NAME.fullmatch(name) for name in (query.name, query.tenant, *names))
         )

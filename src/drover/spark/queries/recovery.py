@@ -9,11 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import polars as pl
+
 from drover.errors import NetworkError
 from drover.flow.query_log.files import recover
-from drover.flow.query_log.log import BatchManifest, Change, QueryLog
+from drover.flow.query_log.log import ADDED, BatchManifest, Change, QueryLog
 from drover.flow.state.commits import Checkpoint
 from drover.flow.state.storage import open_root
+from drover.network.model import Network
 from drover.network.queries import Query, Shaped, Shapes
 from drover.network.queries.notation import entries_of
 from drover.network.queries.read import read_entry
@@ -26,6 +29,9 @@ NOTES: Final = "queries"
 MANIFEST_NOTE: Final = "turn"
 LINK_NOTE: Final = "link"  # checksum of that manifest
 FAILED_NOTE: Final = "failed"
+OTHER_COLUMNS: Final = (
+    "the streams that it reads have other columns than when it was accepted. Drop it and submit it again"
+)
 
 ShapedQueries = Mapping[int, tuple[Query, Shaped]]  # by number
 
@@ -62,7 +68,7 @@ def recover_catalog(root: str, checkpoint: Checkpoint, shapes: Shapes) -> Recove
     query_log = found.query_log
     names = QueryNames()
     failed = {int(number): reason for number, reason in notes.get(FAILED_NOTE, {}).items()}
-    shaped = shape_all(dict(query_log.live.select("number", "text").iter_rows()), shapes, failed)
+    shaped = shape_all(query_log.live, shapes, failed)
     tables = tables_of((number, *query) for number, query in shaped.items())
     families = update_families(Families(), query_log, [tables], ())
     names.add(query_log.members.select("name", "number", "tenant").iter_rows())
@@ -71,7 +77,7 @@ def recover_catalog(root: str, checkpoint: Checkpoint, shapes: Shapes) -> Recove
     name_of = dict(query_log.members.select("number", "name").iter_rows())
     # In order, because a later change may drop a query of an earlier one, and use its name again.
     for change in found.pending:
-        new = shape_all(dict(change.added.select("number", "text").iter_rows()), shapes, failed)
+        new = shape_all(change.added, shapes, failed)
         shaped |= new
         pending.append(PendingChange(change, tables_of((number, *query) for number, query in new.items())))
         names.add(change.added.select("name", "number", "tenant").iter_rows())
@@ -87,15 +93,33 @@ def recover_catalog(root: str, checkpoint: Checkpoint, shapes: Shapes) -> Recove
     )
 
 
-def shape_all(texts: Mapping[int, str], shapes: Shapes, failed: dict[int, str]) -> dict[int, tuple[Query, Shaped]]:
+def shape_all(queries: pl.DataFrame, shapes: Shapes, failed: dict[int, str]) -> dict[int, tuple[Query, Shaped]]:
     """Return queries and shapes by number; add those that no longer fit the network to `failed`, with the reason."""
     good: dict[int, tuple[Query, Shaped]] = {}
-    for number, text in texts.items():
+    for number, text, family in queries.select("number", "text", "family").iter_rows():
         draft = read_entry(entries_of(text, ".jsonl")[0])
         try:
             if draft.query is None:
                 raise NetworkError(draft.faults)
-            good[number] = (draft.query, shapes.shape_of(draft.query))
+            shaped = shapes.shape_of(draft.query)
         except NetworkError as error:
             failed.setdefault(number, f"it does not fit the network any more: {error.faults[0].text}")
+            continue
+        # The log knows it as a member of that family, and state of another family has other columns.
+        if shaped.shape.id == family:
+            good[number] = (draft.query, shaped)
+        else:
+            failed.setdefault(number, OTHER_COLUMNS)
     return good
+
+
+def misfits(root: str, checkpoint: Checkpoint, network: Network) -> dict[str, str]:
+    """Return why queries of a checkpoint would be parked if another network continued there, by name."""
+    notes: Mapping[str, Any] = checkpoint.notes.get(NOTES, {})  # Any: JSON
+    found = recover(*open_root(root), checkpoint.batch, notes.get(MANIFEST_NOTE, -1))
+    failed: dict[int, str] = {}
+    queries = pl.concat([found.query_log.live.select(ADDED.names()), *(change.added for change in found.pending)])
+    shape_all(queries, Shapes(network), failed)
+    dropped = {number for change in found.pending for number in change.dropped}
+    names = dict(queries.select("number", "name").iter_rows())
+    return {names[number]: reason for number, reason in failed.items() if number not in dropped}

@@ -115,10 +115,9 @@ def _stream_readers(
         return ()
     members = found.recovered.query_log.live.filter(pl.col("name").is_in(live.implode()))
     node_of = dict(members.select("number", "node").iter_rows())
-    texts = dict(members.select("number", "text").iter_rows())
     unfit: dict[int, str] = {}
     nodes_by_topic: dict[str, dict[Topic, list[int]]] = {}
-    for number, (_, shaped) in shape_all(texts, Shapes(network), unfit).items():
+    for number, (_, shaped) in shape_all(members, Shapes(network), unfit).items():
         for topic in topics_of(shaped):
             nodes_by_topic.setdefault(topic[0], {}).setdefault(topic, []).append(node_of[number])
     if unfit:
