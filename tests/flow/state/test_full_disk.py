@@ -22,7 +22,7 @@ from drover.flow.query_log.chain import write_accepted
 from drover.flow.query_log.figures import FIGURES, Figures, write_figures
 from drover.flow.query_log.files import compact, write_change, write_manifest
 from drover.flow.query_log.log import BatchManifest, QueryLog
-from drover.flow.state import lock, storage
+from drover.flow.state import storage
 from drover.flow.state.commits import Checkpoint, commit
 from drover.flow.state.documents import Commit
 from drover.flow.state.lock import Holder, hold
