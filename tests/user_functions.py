@@ -29,3 +29,29 @@ def refuses_nulls(frame: pl.DataFrame) -> pl.DataFrame:
     if frame["tag"].null_count():
         raise ValueError("a tag is missing")
     return frame.select("amount")
+
+
+BROKEN: set[str] = set()  # functions of these names raise
+
+
+@marks.function(columns={"any": "bigint"}, cost="light")
+def brittle(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows as they are; an operator declares its own columns."""
+    if "brittle" in BROKEN:
+        raise ValueError("it is broken")
+    return frame
+
+
+@marks.function(columns={"any": "bigint"}, cost="light")
+def tired(frame: pl.DataFrame) -> pl.DataFrame:
+    if "tired" in BROKEN:
+        raise SystemExit("it gives up")
+    return frame
+
+
+@marks.function(columns={"any": "bigint"}, keeps_state=True)
+def brittle_in_order(frame: pl.DataFrame, state: bytes | None) -> tuple[pl.DataFrame, bytes]:
+    if "brittle_in_order" in BROKEN:
+        raise ValueError("it is broken")
+    seen = int.from_bytes(state or b"") + frame.height
+    return frame, seen.to_bytes(8)

@@ -75,7 +75,7 @@ def test_calls_are_passed_on() -> None:
         call.queries.drop(("q",), tenant="t", every=False),
         call.queries.table("t"),
         call.queries.results("q"),
-        call.driver.resume("a"),
+        call.driver.planner.resume("a"),
     ]
     assert handle.proposal is parts.control.proposal()
     assert handle.decisions is parts.control.records

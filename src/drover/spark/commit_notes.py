@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from drover.flow.parking import ParkedOperator, details_to_json, parked_from_json
 from drover.flow.state.commits import Checkpoint
 from drover.flow.watermarks import SourceProgress
 
@@ -23,7 +24,7 @@ class CommitNotes:
     plan: int = 0  # number of the plan
     planned: int | None = None  # the batch whose entry in the plan log has the plan; None before the first commit
     progress: SourceProgress = field(default_factory=SourceProgress)
-    parked: Mapping[str, str] = field(default_factory=dict)  # reason by operator
+    parked: Mapping[str, ParkedOperator] = field(default_factory=dict)
 
 
 def notes_of(checkpoint: Checkpoint) -> CommitNotes:
@@ -34,7 +35,7 @@ def notes_of(checkpoint: Checkpoint) -> CommitNotes:
         int(found.get("plan", 0)),
         found.get("planned"),
         SourceProgress(found.get("late", {}), found.get("now", {})),
-        found.get("parked", {}),
+        parked_from_json(found.get("parked", {}), found.get("parking", {})),
     )
 
 
@@ -46,5 +47,6 @@ def to_json(notes: CommitNotes) -> dict[str, Any]:  # Any: JSON
         "planned": notes.planned,
         "late": dict(notes.progress.late),
         "now": dict(notes.progress.now),
-        "parked": dict(notes.parked),
+        "parked": {name: one.reason for name, one in notes.parked.items()},
+        "parking": details_to_json(notes.parked),
     }

@@ -22,10 +22,10 @@ from typing import Any, Final
 import polars as pl
 from pyspark.sql import DataFrame, SparkSession
 
+from drover.control.failing import FailurePolicy
 from drover.errors import DroverError
 from drover.flow.operators import PENDING, write_pending
 from drover.flow.recall import load_state
-from drover.flow.schedule import make_schedule
 from drover.flow.spill import discard
 from drover.flow.state.commits import Checkpoint, commit, latest
 from drover.flow.state.documents import Commit
@@ -35,10 +35,10 @@ from drover.flow.state.scatter import scattered
 from drover.flow.state.segments import Key
 from drover.flow.state.storage import open_root
 from drover.flow.tables import Address, prepare_tables
-from drover.flow.watermarks import SourceProgress, operator_watermarks
-from drover.flow.worker import Assignment, pack_network
+from drover.flow.watermarks import SourceProgress
 from drover.network.model import Network
 from drover.network.operators import Operator
+from drover.spark.attempts import Attempts, AttemptStart
 from drover.spark.batch import BatchResult, run_batch
 from drover.spark.changes import check_network
 from drover.spark.commit_notes import CommitNotes, notes_of, to_json
@@ -46,7 +46,6 @@ from drover.spark.dead_letters import dead_letter_rows
 from drover.spark.facts import BatchFacts, BatchSeconds, facts_of
 from drover.spark.offsets import check_follows, read_progress, spark_batch
 from drover.spark.planner import Planner
-from drover.spark.queries.batch import BatchQueries
 from drover.spark.queries.service import QueryService
 from drover.spark.sinks import Sink
 from drover.spark.sources import UnifiedSources
@@ -72,12 +71,13 @@ class Driver:
     root: str
     planner: Planner
     queries: QueryService  # submitted queries
-    stop_on_failure: bool = False
+    policy: FailurePolicy = field(default_factory=FailurePolicy)  # what happens when an operator fails
     dead_letters: Sink | None = None
     tables: Mapping[str, Address] = field(default_factory=dict, repr=False)  # of every table that operators use
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     history: list[BatchFacts] = field(default_factory=list)  # of the last batches, oldest first
     failure: BaseException | None = None  # the error that stopped the run
+    attempts: Attempts = field(init=False)
     _lock: Lock | None = None  # on the checkpoint
     _opened: bool = False  # whether the checkpoint was read
     _batch_lock: threading.RLock = field(default_factory=threading.RLock)  # held while a batch runs
@@ -86,6 +86,10 @@ class Driver:
     _ending: threading.Event = field(default_factory=threading.Event)  # no further batch may begin
     _ended: threading.Event = field(default_factory=threading.Event)  # Spark has been told to stop
     _wakeup: threading.Event = field(default_factory=threading.Event)  # windows may be closed, or the run is over
+
+    def __post_init__(self) -> None:
+        self.attempts = Attempts(self.network, self.root, self.planner, self.queries, self.policy, self.tables)
+        self.planner.wake = self._wakeup.set  # a resumed operator works off what it holds, even if no rows come
 
     def open(self) -> None:
         """Lock the checkpoint, refuse it if it belongs to another network, create or check tables, and resume."""
@@ -128,14 +132,7 @@ class Driver:
     @property
     def parked(self) -> dict[str, str]:
         """Operators that failed and do not run, with the reason."""
-        return dict(notes_of(self.checkpoint).parked)
-
-    def resume(self, operator: str) -> None:
-        """Run a parked operator again from the next batch on."""
-        if operator not in self.parked:
-            known = ", ".join(self.parked) or "none"
-            raise DroverError(f"operator {operator!r} is not parked. Parked: {known}.")
-        self.planner.resume(operator)
+        return {name: one.reason for name, one in self.planner.parked.items()}
 
     def listen(self, listener: Listener) -> None:
         """Call a function with the facts of every batch, once it is committed."""
@@ -181,7 +178,7 @@ class Driver:
         return not (self._ending.is_set() or self.failure is not None or self._lock is None)
 
     def _wake_if_windows_can_close(self) -> None:
-        if self._progress().moved:
+        if self._should_run_without_rows():
             self._wakeup.set()
         else:
             self._wakeup.clear()
@@ -192,12 +189,16 @@ class Driver:
             if self._ending.is_set():
                 return
             self._check_usable()
-            if self._progress().moved:
+            if self._should_run_without_rows():
                 try:
                     self._run(self._no_rows(spark), None)
                 except BaseException as error:
                     self.failure = error
                     raise
+
+    def _should_run_without_rows(self) -> bool:
+        """Return whether a batch without rows would close windows, or work off what a resumed operator holds."""
+        return self._progress().moved or self.planner.resumes
 
     def _check_usable(self) -> None:
         if self.failure is not None:
@@ -220,13 +221,12 @@ class Driver:
         entry = self.planner.entry_for(batch, closing=of_spark is None)
         plan = entry.plan
         progress = self._progress()
-        # An entry holds for later batches, too, but it resumes operators in its own batch only.
-        resumed = entry.resumed if entry.batch == batch else ()
-        parked = {name: reason for name, reason in self.parked.items() if name not in resumed}
-        queries = self.queries.begin_batch(batch, make_schedule(self.network, plan), progress, again=again)
-        result = run_batch(rows, self.reading.layout, self._assignment(batch, queries, progress, frozenset(parked)))
+        start = AttemptStart(batch, self.checkpoint.version, progress, self._rewritten)
+        made = self.attempts.run(
+            start, entry, lambda assignment: run_batch(rows, self.reading.layout, assignment), again=again
+        )
+        result, queries = made.result, made.queries
         computed = time.monotonic()
-        parked |= self._failures(result)
         self._deliver(result, batch, rows.sparkSession)
         delivered = time.monotonic()
         notes = CommitNotes(
@@ -234,11 +234,12 @@ class Driver:
             plan.number,
             entry.batch,
             progress.after(self.network, result.latest),
-            parked,
+            made.parked,
         )
         left = obsolete_state(self.checkpoint.version, plan, self.network)
         dropped = (*queries.dropped(self.checkpoint.version), *left)
         self._commit(batch, result, {**to_json(notes), **queries.notes(result)}, dropped)
+        self.planner.parked = made.parked
         discard(result.files, self.root)
         self._write_tables({segment.unit for report in result.reports for segment in report.segments})
         committed = time.monotonic()
@@ -248,22 +249,7 @@ class Driver:
         self.planner.replan(lambda plan: without_expired_epochs(plan, self.network, result.reports))
         of_queries = self.queries.finish_batch(queries, batch, committed - started, result)
         self._publish(facts_of(batch, plan, result, notes, seconds, of_queries))
-
-    def _assignment(
-        self, batch: int, queries: BatchQueries, progress: SourceProgress, parked: frozenset[str]
-    ) -> Assignment:
-        saved = {unit: dict(parts) for unit, parts in self.checkpoint.version.units.items()}
-        return Assignment(
-            batch,
-            pack_network(self.network, self.tables),
-            queries.schedule,
-            operator_watermarks(self.network, progress),
-            saved,
-            self.root,
-            parked,
-            self._rewritten,
-            queries.families,
-        )
+        self.attempts.check_bound(made.parked)
 
     def _publish(self, facts: BatchFacts) -> None:
         """Append the facts to the history and pass them to all listeners."""
@@ -275,16 +261,6 @@ class Driver:
             except Exception:
                 self._listeners.remove(listener)
                 log.exception("a listener failed in batch %s and is not called again", facts.batch)
-
-    def _failures(self, result: BatchResult) -> dict[str, str]:
-        """Return the operators that failed, with the reason; raise DroverError if the run must stop then."""
-        failed = {failure.operator: failure.reason for report in result.reports for failure in report.failures}
-        if failed and self.stop_on_failure:
-            reasons = "; ".join(f"{operator}: {reason}" for operator, reason in failed.items())
-            raise DroverError(f"operators failed and stop_on_failure is set: {reasons}")
-        if self.stop_on_failure:
-            self.queries.raise_failures(result)
-        return failed
 
     def _deliver(self, result: BatchResult, batch: int, spark: SparkSession) -> None:
         for stream, rows in result.rows.items():

@@ -19,6 +19,7 @@ from drover.control.explain import Explanation
 from drover.control.proposals import CurrentProposal
 from drover.control.record import PeriodRecord
 from drover.errors import DroverError
+from drover.flow.parking import ParkedOperator
 from drover.network.grid import SpreadLike
 from drover.network.queries import Query
 from drover.network.queries.notation import QueryEntry
@@ -157,12 +158,20 @@ class Handle:
 
     @property
     def parked(self) -> dict[str, str]:
-        """The operators that failed and were stopped, each with the reason."""
+        """The operators that failed and do not run, each with the reason."""
         return self._driver.parked
 
+    @property
+    def held(self) -> dict[str, ParkedOperator]:
+        """The parked operators with what they hold: rows, bytes, and since which batch and time."""
+        return dict(self._driver.planner.parked)
+
     def resume(self, operator: str) -> None:
-        """Run a parked operator again from the next batch on, with its state from before the failure."""
-        self._driver.resume(operator)
+        """Run a parked operator again from the next batch on, with its state from before the failure.
+
+        It works off the rows that it holds first. This needs no new rows: a batch without rows does it.
+        """
+        self._driver.planner.resume(operator)
 
     def listen(self, listener: Callable[[Mapping[str, Any]], object]) -> None:  # Any: JSON
         """Call a function with drover's figures of every batch, as in `recentProgress`; see `on_batch`."""

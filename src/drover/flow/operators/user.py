@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from drover.errors import DroverError, shorten
 from drover.flow.operators.base import CompileContext, Frames, UnitState, Watermarks
+from drover.flow.operators.calls import call
 from drover.network.functions import resolve
 from drover.network.operators import UserDefined
 from drover.network.types import arrow_type, polars_type
@@ -40,7 +41,7 @@ class RunUserDefined:
             return {self.operator.name: self._with_state(rows, state, clock)}
         if not rows.height:
             return {self.operator.name: pl.DataFrame(schema=self.output)}
-        return {self.operator.name: self._checked(self.function(self._frame(rows)))}
+        return {self.operator.name: self._checked(call(self.function, self._frame(rows)))}
 
     def _with_state(self, rows: pl.DataFrame, state: UnitState, clock: Watermarks) -> pl.DataFrame:
         time = self.input.time or ""
@@ -57,7 +58,7 @@ class RunUserDefined:
         if not ready.height:
             return pl.DataFrame(schema=self.output)
         before = state.parts[BLOB]["state"][0] if BLOB in state.parts else None
-        result, after = self._pair(self.function(self._frame(ready.drop(MICROS)), before))
+        result, after = self._pair(call(self.function, self._frame(ready.drop(MICROS)), before))
         if after != before:
             state.replace(BLOB, pl.DataFrame({"state": [after]}, schema={"state": pl.Binary()}))
         return self._checked(result)

@@ -19,6 +19,7 @@ from drover.flow.families.assignment import (
     unneeded_state,
     with_families,
 )
+from drover.flow.parking import WatermarkCaps
 from drover.flow.schedule import Schedule
 from drover.flow.state.segments import Key
 from drover.flow.state.versions import Version
@@ -78,7 +79,12 @@ class BatchQueries:
 
 
 def make_batch_queries(
-    start: BatchStart, batch: int, network: Network, schedule: Schedule, progress: SourceProgress
+    start: BatchStart,
+    batch: int,
+    network: Network,
+    schedule: Schedule,
+    progress: SourceProgress,
+    caps: WatermarkCaps | None = None,
 ) -> BatchQueries:
     """Return what the tasks of a batch need to run its queries, besides the operators of the network."""
     families = start.families
@@ -87,7 +93,9 @@ def make_batch_queries(
     shapes = families.shapes
     stored = families.stored
     measured = is_measured(batch, sum(table.members for table in stored.values()))
-    assignment = make_family_assignment(network, progress, shapes, stored, arrivals(start), measured=measured)
+    assignment = make_family_assignment(
+        network, progress, shapes, stored, arrivals(start), measured=measured, caps=caps
+    )
     return BatchQueries(start, assignment, with_families(schedule, shapes, stored))
 
 

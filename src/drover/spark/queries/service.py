@@ -14,6 +14,7 @@ import polars as pl
 from pyspark.sql import SparkSession
 
 from drover.errors import DroverError
+from drover.flow.parking import WatermarkCaps
 from drover.flow.query_log.figures import write_figures
 from drover.flow.schedule import Schedule
 from drover.flow.state.commits import Checkpoint
@@ -30,7 +31,7 @@ from drover.spark.queries.batch import (
     results_of,
     sent_bytes,
 )
-from drover.spark.queries.catalog import QueryCatalog, QueryLike, Receipt
+from drover.spark.queries.catalog import BatchStart, QueryCatalog, QueryLike, Receipt
 from drover.spark.queries.families import topic_rates
 from drover.spark.queries.listing import listing
 from drover.spark.queries.metrics import WINDOW, QueryMetrics
@@ -117,16 +118,29 @@ class QueryService:
         except DroverError as error:  # only reports read this file, so the run ends as it would without
             log.warning("the last measurements of queries are not saved: %s", error)
 
-    def begin_batch(self, batch: int, schedule: Schedule, progress: SourceProgress, *, again: bool) -> BatchQueries:
+    def begin_batch(
+        self,
+        batch: int,
+        schedule: Schedule,
+        progress: SourceProgress,
+        caps: WatermarkCaps | None = None,
+        *,
+        again: bool,
+    ) -> BatchQueries:
         """Return the queries of a batch, written to the query log; a batch run `again` has the same ones as before."""
-        start = self._catalog.begin(batch, schedule.nodes, again=again)
-        return make_batch_queries(start, batch, self._network, schedule, progress)
+        return self.assign(self._catalog.begin(batch, schedule.nodes, again=again), batch, schedule, progress, caps)
+
+    def assign(
+        self, start: BatchStart, batch: int, schedule: Schedule, progress: SourceProgress, caps: WatermarkCaps | None
+    ) -> BatchQueries:
+        """Return the queries of one attempt of a batch."""
+        return make_batch_queries(start, batch, self._network, schedule, progress, caps)
 
     def raise_failures(self, result: BatchResult) -> None:
         """Raise DroverError if queries failed in a batch."""
         if failed := failed_members(result):
             reasons = "; ".join(f"{self._catalog.name_of(one.member)}: {one.reason}" for one in failed[:3])
-            raise DroverError(f"queries failed and stop_on_failure is set: {reasons}")
+            raise DroverError(f"queries failed and on_failure is stop: {reasons}")
 
     def write_results(self, result: BatchResult, batch: int, spark: SparkSession) -> None:
         """Write the results of a batch to the sink."""
