@@ -26,6 +26,7 @@ from drover.network.model import Network
 from drover.placement.plan import Plan
 from drover.spark import driver as module
 from drover.spark.batch import BatchResult
+from drover.spark.caller import ask
 from drover.spark.commit_notes import notes_of
 from drover.spark.driver import HISTORY, INTERRUPTED, Driver
 from drover.spark.facts import BatchFacts
@@ -54,6 +55,7 @@ class Engine:
     failures: dict[str, str] = field(default_factory=dict)
     broken: str = ""  # what fails: compute or sink
     held_bytes: int = 100
+    still: bool = False  # whether event time stands still
 
     def run_batch(self, _rows: object, _layout: object, assignment: Assignment) -> BatchResult:
         fs, root = open_root(assignment.root)
@@ -67,7 +69,8 @@ class Engine:
         held = tuple(HeldInput(name, 7, self.held_bytes) for name in parking.holding)
         report = NodeReport(HopNode(0, 0), (), failures, (), {}, held=held)
         found = {"f": pl.DataFrame({"k": [assignment.batch]})}
-        return BatchResult(found, {}, {"s": assignment.batch * SECOND}, (report,), (RouterReport({"s": 1}, (), 0.1),))
+        reached = 0 if self.still else assignment.batch * SECOND
+        return BatchResult(found, {}, {"s": reached}, (report,), (RouterReport({"s": 1}, (), 0.1),))
 
     def write(self, _rows: pl.DataFrame, batch: int, _spark: object) -> None:
         self.happened.append(f"sink {batch}")
@@ -173,6 +176,7 @@ def test_an_operator_that_failed_holds_its_input_until_it_is_resumed(driver: Dri
 
 def test_a_resume_needs_no_rows(driver: Driver, engine: Engine) -> None:
     engine.failures = {"f": "ValueError: no"}
+    engine.still = True
     driver.process(ROWS, 0)
     driver.close_windows(ROWS.sparkSession)
     engine.failures = {}
@@ -202,6 +206,34 @@ def test_a_batch_is_repeated_with_what_it_parked(tmp_path: Path, engine: Engine)
     assert engine.assignments[-1].parking.holding == {"f"}
     again.process(ROWS, 1)
     assert engine.assignments[-1].parking.working_off == {"f"}
+    again.close()
+
+
+@pytest.mark.parametrize("begun", [0, 1], ids=["no batch has begun", "a batch has begun"])
+def test_an_operator_of_a_stopped_run_is_resumed_by_the_next_run(tmp_path: Path, engine: Engine, begun: int) -> None:
+    engine.failures = {"f": "ValueError: no"}
+    engine.still = True
+    driver = made(tmp_path, engine)
+    driver.open()
+    driver.process(ROWS, 0)
+    driver.close_windows(ROWS.sparkSession)
+    driver.close()
+    spark_did(tmp_path, begun=begun, done=0)
+    with pytest.raises(DroverError, match=r"operator 'g' is not parked\. Parked: f"):
+        ask(str(tmp_path), "resume", operator="g")
+    answer = ask(str(tmp_path), "resume", operator="f")
+    assert (answer["operator"], answer["rows"], answer["running"]) == ("f", 7, False)
+    assert [one["operator"] for one in ask(str(tmp_path), "status")["parked"]] == ["f"]
+    assert ask(str(tmp_path), "explain", unit="f")["text"].startswith("f is parked since batch 0")
+    engine.failures = {}
+    again = made(tmp_path, engine)
+    again.open()
+    if begun:
+        again.process(ROWS, 1)
+        assert again.parked == {"f": "ValueError: no"}
+    assert again.wait_for_windows()
+    again.close_windows(ROWS.sparkSession)
+    assert again.parked == {}
     again.close()
 
 

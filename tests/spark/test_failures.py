@@ -110,10 +110,10 @@ def test_listeners_hear_of_every_batch_and_cannot_harm_it(worlds: Worlds, ordere
     handle.listen(fail)
     handle.listen(lambda figures: heard.append(figures["batch"]))
     assert handle.awaitTermination(120)
-    assert heard == [entry["batch"] for entry in handle.recentProgress][-len(heard) :]
+    assert heard == [entry["batch"] for entry in handle.batches][-len(heard) :]
     assert len(heard) >= 2  # it may have missed the first
-    edges = [edge for sample in handle.recentProgress[0]["samples"] for edge in sample["edges"]]
-    routed = handle.recentProgress[0]["routed"]
+    edges = [edge for sample in handle.batches[0]["samples"] for edge in sample["edges"]]
+    routed = handle.batches[0]["routed"]
     assert {edge["stream"] for edge in routed} == {"a", "b"}
     assert all(edge["frames"] > 0 and edge["bytes"] > 0 for edge in (*routed, *edges))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -16,12 +17,15 @@ from drover.cli.run_figures import RunFigures
 from drover.cli.timed_step import timed_step
 from drover.cli.watch import poll, watch
 from drover.control.settings import Mode
+from drover.errors import visible
+from drover.flow.parking import ParkedOperator, describe_parked
 from drover.load.files import dumps
 from drover.network.files.disk import write_text
 from drover.placement.starting_plans import STARTING_PLANS
 from drover.runs.model import Run
 
 SHOWN: Final = 6  # results
+PARKED: Final = 3  # exit code
 
 
 @click.command()
@@ -42,6 +46,13 @@ SHOWN: Final = 6  # results
     metavar="FILE",
     help="At the end, write measured rates and costs to FILE, for `drover plan` and `drover headroom`.",
 )
+@click.option("--resume", "resumed", metavar="NAME", multiple=True, help="Run a parked operator again; repeatable.")
+@click.option(
+    "--without",
+    metavar="NAME",
+    multiple=True,
+    help="Park an operator before the first batch, as a last resort; repeatable.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per batch, for programs.")
 def run(
     file: str,
@@ -53,6 +64,8 @@ def run(
     limit: float | None,
     master: str,
     statistics: str | None,
+    resumed: tuple[str, ...],
+    without: tuple[str, ...],
     as_json: bool,
 ) -> int:
     """Run the network of a run file until Ctrl-C.
@@ -60,6 +73,9 @@ def run(
     FILE is a run file: it names the network, its sources, its sinks and the checkpoint. A run that was stopped or
     killed continues when you start it again on its checkpoint. --nodes and --plan apply to a new checkpoint only.
     Progress is shown on standard error.
+
+    An operator that fails is parked and holds its input, unless the run file says otherwise (on_failure). With --once,
+    the exit code is 3 if operators are parked at the end.
 
     \b
       drover check examples/traffic.run.yaml
@@ -78,17 +94,33 @@ def run(
 
         spark = session(f"drover run {given.network.name}", master)
     try:
-        figures = _follow(given, spark, once, limit, statistics, as_json)
+        figures, parked = _follow(
+            given, spark, once, limit, as_json, statistics=statistics, resume=resumed, without=without
+        )
     finally:
         spark.stop()
     click.echo(closing_line(figures, file, once), err=True)
-    return 0
+    for name, one in parked.items():
+        way_out = f"drover resume {name} --from {given.checkpoint}"
+        click.echo(visible(f"{describe_parked(name, one)} To run it again: {way_out}"), err=True)
+    return PARKED if once and parked else 0
 
 
 def _follow(
-    given: Run, spark: Any, once: bool, limit: float | None, statistics: str | None, as_json: bool
-) -> RunFigures:  # Any: a Spark session
-    """Run the network and show its progress until it ends; then write the statistics, if a file is given."""
+    given: Run,
+    spark: Any,  # Any: a Spark session
+    once: bool,
+    limit: float | None,
+    as_json: bool,
+    *,
+    statistics: str | None,
+    resume: Sequence[str],
+    without: Sequence[str],
+) -> tuple[RunFigures, Mapping[str, ParkedOperator]]:
+    """Run the network and show its progress until it ends; then write the statistics, if a file is given.
+
+    Return the figures of the run, and the operators that are parked at its end.
+    """
     from drover.spark.bind import start  # noqa: PLC0415 - as above
     from drover.spark.failures import readable  # noqa: PLC0415 - as above
     from drover.spark.meter import Meter  # noqa: PLC0415 - as above
@@ -98,7 +130,8 @@ def _follow(
     tails = {stream: Tail(SHOWN) for stream in network.outputs}
     figures = RunFigures(tuple(source.name for source in network.sources), network.outputs, time.monotonic())
     with catch_interrupts() as stopped, readable(f"network {network.name!r}"):
-        handle = start(spark, given, once=once, besides={stream: [tail] for stream, tail in tails.items()})
+        besides = {stream: [tail] for stream, tail in tails.items()}
+        handle = start(spark, given, once=once, besides=besides, resume=resume, without=without)
         meter = Meter(network)
         handle.on_batch(meter)
         end = figures.began + limit if limit is not None else float("inf")
@@ -110,7 +143,7 @@ def _follow(
             poll(handle, figures, display)
     if statistics is not None:
         write_text(statistics, dumps(meter.statistics(), network))
-    return figures
+    return figures, handle.held
 
 
 def _display(name: str, tails: dict[str, Any], as_json: bool) -> Display:  # Any: sinks, whose module needs Spark

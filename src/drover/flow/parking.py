@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from drover.flow.operators import Watermarks
 from drover.network.durations import Micros
 from drover.network.model import Network
+from drover.wording import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,3 +166,11 @@ def parked_from_json(
 def details_to_json(parked: Mapping[str, ParkedOperator]) -> dict[str, dict[str, Any]]:  # Any: JSON
     """Return everything about parked operators except the reasons."""
     return {name: {key: getattr(one, key) for key in DETAILS} for name, one in parked.items()}
+
+
+def describe_parked(name: str, one: ParkedOperator) -> str:
+    """Return in words that an operator is parked, since when, why, and what it holds."""
+    since = "" if one.since is None else f" since batch {one.since}"
+    clock = "" if one.at is None else f", {datetime.fromtimestamp(one.at, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    does = f"It holds {count(one.rows, 'row')}, {one.bytes:,} bytes." if one.holds else "Its input is lost meanwhile."
+    return f"{name} is parked{since}{clock}: {one.reason}. {does}"

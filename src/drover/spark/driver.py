@@ -23,7 +23,7 @@ import polars as pl
 from pyspark.sql import DataFrame, SparkSession
 
 from drover.control.failing import FailurePolicy
-from drover.errors import DroverError
+from drover.errors import DroverError, nearest
 from drover.flow.operators import PENDING, write_pending
 from drover.flow.recall import load_state
 from drover.flow.spill import discard
@@ -133,6 +133,14 @@ class Driver:
     def parked(self) -> dict[str, str]:
         """Operators that failed and do not run, with the reason."""
         return {name: one.reason for name, one in self.planner.parked.items()}
+
+    def leave_out(self, names: Sequence[str]) -> None:
+        """Park operators before the next batch, even if an earlier run has begun it."""
+        known = [operator.name for operator in self.network.operators]
+        for name in names:
+            if name not in known:
+                raise DroverError(f"there is no operator {name!r} to leave out. {nearest(name, known)}")
+        self.attempts.without = tuple(names)
 
     def listen(self, listener: Listener) -> None:
         """Call a function with the facts of every batch, once it is committed."""

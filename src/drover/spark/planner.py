@@ -57,6 +57,13 @@ class Planner:
         if closing or begun:
             mine = entry if entry.batch == batch else PlanLogEntry(entry.batch, entry.plan)
             self.begun = replace(mine, plan=self.plan, closing=closing)
+        noted = read_plan(*open_root(self.root), self._next_new(batch))
+        if noted is not None and noted.batch == self._next_new(batch):
+            self._resumed |= set(noted.resumed)
+
+    def _next_new(self, batch: int) -> int:
+        """Return the first batch from `batch` on that no run has begun."""
+        return batch if self.begun is None else batch + 1
 
     def replan(self, change: Callable[[Plan], Plan]) -> Plan:
         """Change the plan from the next batch on."""
@@ -83,6 +90,15 @@ class Planner:
                 raise DroverError(f"operator {operator!r} is not parked. {hint}Parked: {known}.")
             self._resumed.add(operator)
         self.wake()
+
+    def note_resumes(self, batch: int) -> None:
+        """Write requests to resume operators to the log, for a run that is stopped before `batch`."""
+        fs, path = open_root(self.root)
+        target = self._next_new(batch)
+        written = read_plan(fs, path, target)
+        if written is not None:
+            same = written if written.batch == target else PlanLogEntry(target, written.plan)
+            write_plan(fs, path, replace(same, resumed=tuple(sorted({*same.resumed, *self._resumed}))))
 
     @property
     def resumes(self) -> bool:

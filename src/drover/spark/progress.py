@@ -1,4 +1,4 @@
-"""The facts of a batch as JSON: what is under `drover` in `lastProgress` and `recentProgress`.
+"""The facts of a batch as JSON: what is under `drover` in `lastProgress`.
 
 Rule 1: this is the edge: dashboards and scripts read these keys, so they do not change.
 """

@@ -51,6 +51,7 @@ def run(
     on_failure: str | None = None,
     hold_bytes: int = HOLD_BYTES,
     resume: Sequence[str] = (),
+    without: Sequence[str] = (),
     stop_on_failure: bool = False,
     dead_letters: AnySink | None = None,
     tables: Mapping[str, AnyAddress] | None = None,
@@ -75,6 +76,8 @@ def run(
       input, up to `hold_bytes`, until you resume it, so nothing is lost. "skip": it is parked and its input is lost.
       "stop": the run stops. `stop_on_failure=True` is an older word for "stop".
     - `resume`: parked operators that run again from the next batch on, for example because you have mended a function.
+    - `without`: operators and submitted queries that are parked before the first batch, even if it has begun. This is
+      the last resort if they keep the run from starting.
     - `dead_letters`: a sink for rows that do not fit their source.
     - `tables`: the database of each table as a URI (`sqlite:///path/to/file.db`, `postgresql://user@host/database`).
       Append `#name` or `#schema.name` if the table has another name there. A table that is left out is in `tables.db`
@@ -113,6 +116,7 @@ def run(
     try:
         for operator in resume:
             planner.resume(operator)
+        driver.leave_out(without)
     except DroverError:
         driver.close()
         raise

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from drover.control.record import PeriodRecord, Proposal
 from drover.control.settings import Mode
+from drover.flow.parking import ParkedOperator
 from drover.placement.plan import Plan
 
 
@@ -22,3 +24,4 @@ class Status:
     waiting: Proposal | None
     failure: str | None
     approved: Proposal | None = None  # of a stopped run: applied when it starts again
+    parked: Mapping[str, ParkedOperator] = field(default_factory=dict)  # operators that failed and do not run
