@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import tempfile
+from pathlib import Path
+from typing import Final
+
 import polars as pl
 
 import drover.network.functions as marks
+
+# Workers are other processes, so a file tells them that a function is mended. Each copy of these tests has its own.
+MENDED: Final = Path(tempfile.gettempdir()) / f"drover-mended-{hashlib.sha256(__file__.encode()).hexdigest()[:12]}"
 
 
 @marks.function(columns={"nulls": "int"}, cost="light")
@@ -26,7 +34,7 @@ def unmarked(frame: pl.DataFrame) -> pl.DataFrame:
 
 @marks.function(columns={"amount": "bigint"}, cost="light")
 def refuses_nulls(frame: pl.DataFrame) -> pl.DataFrame:
-    if frame["tag"].null_count():
+    if frame["tag"].null_count() and not MENDED.exists():
         raise ValueError("a tag is missing")
     return frame.select("amount")
 

@@ -19,7 +19,9 @@ STATUS: dict[str, Any] = {
     "approved": None,
     "drained": [],
     "parked": [],
+    "running_long": [],
 }
+RUNNING = {"batch": 7, "hop": 0, "node": 1, "kind": "operator", "name": "slow", "since": 5.0, "seconds": 61.2}
 PARKED = {
     "operator": "scored",
     "reason": "ValueError: no (at scores.py:7 in score)",
@@ -78,14 +80,18 @@ def test_everything_that_a_status_can_say(asked: dict[str, Any], capsys: pytest.
         "waiting": proposal,
         "approved": proposal,
         "drained": [1],
+        "running_long": [RUNNING],
         "parked": [PARKED, {**PARKED, "operator": "old", "holds": False, "since": None, "at": None}],
     }
     assert main(["status", "here"]) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[1:8] == [
+    assert out[1:9] == [
         "the control loop has failed and makes no more decisions: KeyError: 'x'",
-        "scored is parked since batch 3, 1970-01-01 00:00:01 UTC: ValueError: no (at scores.py:7 in score). "
-        "It holds 1,200 rows, 34,000 bytes.",
+        "node 1 has been running operator slow for 61 s in batch 7",
+        (
+            "scored is parked since batch 3, 1970-01-01 00:00:01 UTC: ValueError: no (at scores.py:7 in score). "
+            "It holds 1,200 rows, 34,000 bytes."
+        ),
         "  to run it again: drover resume scored --from here",
         "old is parked: ValueError: no (at scores.py:7 in score). Its input is lost meanwhile.",
         "  to run it again: drover resume old --from here",

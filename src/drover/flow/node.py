@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from drover.flow.breadcrumbs import Mark
 from drover.flow.distribute import DRAW, own_rows, ship
 from drover.flow.families.interest import Interest
 from drover.flow.frames import Edge, Frame, FrameKind, FramePort, edges, pack, stream_port, unpack
@@ -80,8 +81,12 @@ def run_place(
     states: Callable[[Operator], UnitState],
     cpu: Callable[[], float],
     families: Callable[[Mapping[str, pl.DataFrame]], None] | None = None,
+    mark: Mark = lambda _kind, _name: None,
 ) -> NodeOutput:
-    """Run the operators of a place on its frames, then `families` on all streams of the place."""
+    """Run the operators of a place on its frames, then `families` on all streams of the place.
+
+    `mark` is told what runs next.
+    """
     outcome = NodeOutput()
     arrived = []
     for frame in frames:
@@ -95,6 +100,7 @@ def run_place(
             _hold_one(task, operator, rows, states, outcome)
             rows |= {stream_port(stream): made for stream, made in _nothing(task, operator).items()}
         else:
+            mark("operator", whole_name(operator))
             rows |= _run_one(task, operator, rows, runners, states, cpu, outcome)
     if families is not None:
         families({port.stream: found for port, found in rows.items() if port.kind is FrameKind.ROWS})

@@ -17,6 +17,7 @@ from typing import Final
 
 import polars as pl
 
+from drover.flow.breadcrumbs import breadcrumbs
 from drover.flow.families.assignment import FamilyAssignment, MemberCounts, ParkedMember
 from drover.flow.families.family_cache import FamilyCache
 from drover.flow.families.interest import Interest
@@ -222,7 +223,9 @@ def run_worker(
         lambda unit: load_state(assignment.root, unit, assignment.saved.get(unit, {})),
         cache.cpu,
     )
-    outcome, states = _run_operators(assignment, place, frames, cache, families)
+    with breadcrumbs(assignment.root, assignment.batch, place, attempt) as mark:
+        families.mark = mark
+        outcome, states = _run_operators(assignment, place, frames, cache, families)
     states |= families.states
     segments = _save(assignment, place, states, attempt, families.rewritten)
     bounds = _keep(assignment, states, segments, cache)
@@ -273,7 +276,7 @@ def _run_operators(
         interest,
         assignment.batch,
     )
-    return run_place(task, frames, runner_of, state_of, cache.cpu, run_families), states
+    return run_place(task, frames, runner_of, state_of, cache.cpu, run_families, families.mark), states
 
 
 def _keep(

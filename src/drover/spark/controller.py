@@ -34,6 +34,7 @@ from drover.network.model import Network
 from drover.placement.plan import Plan
 from drover.spark.closed import SlotWatch
 from drover.spark.facts import BatchFacts
+from drover.spark.hanging import long_running
 from drover.spark.periods import Collected, PeriodAccumulator
 from drover.spark.planner import Planner
 from drover.spark.status import Status
@@ -204,6 +205,8 @@ class Controller:
     @property
     def status(self) -> Status:
         """The present state of the loop."""
+        # Of a stopped run, breadcrumbs only say where it ended.
+        long = long_running(self._planner.root, time.time()) if self._thread.ident is not None else []
         with self._lock:
             last = self._records[-1] if self._records else None
             return Status(
@@ -217,6 +220,7 @@ class Controller:
                 self._failure,
                 self._approved if self._thread.ident is None else None,
                 self._planner.parked,
+                tuple(long),
             )
 
     @property

@@ -23,7 +23,7 @@ import polars as pl
 from pyspark.sql import DataFrame, SparkSession
 
 from drover.control.failing import FailurePolicy
-from drover.errors import DroverError, nearest
+from drover.errors import DroverError
 from drover.flow.operators import PENDING, write_pending
 from drover.flow.recall import load_state
 from drover.flow.spill import discard
@@ -44,8 +44,10 @@ from drover.spark.changes import check_network
 from drover.spark.commit_notes import CommitNotes, notes_of, to_json
 from drover.spark.dead_letters import dead_letter_rows
 from drover.spark.facts import BatchFacts, BatchSeconds, facts_of
+from drover.spark.hanging import tell_what_ran
 from drover.spark.offsets import check_follows, read_progress, spark_batch
 from drover.spark.planner import Planner
+from drover.spark.quarantine import Quarantine
 from drover.spark.queries.service import QueryService
 from drover.spark.sinks import Sink
 from drover.spark.sources import UnifiedSources
@@ -110,6 +112,7 @@ class Driver:
                 self.planner.adopt(planned, self.checkpoint.batch + 1, begun=begun)
             self.queries.open(self.checkpoint, self.planner.plan.nodes)
             self._wake_if_windows_can_close()
+            tell_what_ran(self.root, self.checkpoint.batch + 1)
             self._opened = True
         except BaseException:
             self.close()
@@ -133,14 +136,6 @@ class Driver:
     def parked(self) -> dict[str, str]:
         """Operators that failed and do not run, with the reason."""
         return {name: one.reason for name, one in self.planner.parked.items()}
-
-    def leave_out(self, names: Sequence[str]) -> None:
-        """Park operators before the next batch, even if an earlier run has begun it."""
-        known = [operator.name for operator in self.network.operators]
-        for name in names:
-            if name not in known:
-                raise DroverError(f"there is no operator {name!r} to leave out. {nearest(name, known)}")
-        self.attempts.without = tuple(names)
 
     def listen(self, listener: Listener) -> None:
         """Call a function with the facts of every batch, once it is committed."""
@@ -248,6 +243,7 @@ class Driver:
         dropped = (*queries.dropped(self.checkpoint.version), *left)
         self._commit(batch, result, {**to_json(notes), **queries.notes(result)}, dropped)
         self.planner.parked = made.parked
+        Quarantine(self.root).forget(batch)
         discard(result.files, self.root)
         self._write_tables({segment.unit for report in result.reports for segment in report.segments})
         committed = time.monotonic()

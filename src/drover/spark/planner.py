@@ -106,12 +106,10 @@ class Planner:
         with self._lock:
             return bool(self._resumed)
 
-    def amend(self, entry: PlanLogEntry, parked: Mapping[str, ParkedOperator]) -> PlanLogEntry:
-        """Write to the log that the batch of an entry runs without these operators; the batch must not have run so."""
-        made = replace(entry, parked={**entry.parked, **parked})
+    def amend(self, entry: PlanLogEntry) -> None:
+        """Write an entry to the log in place of the one for its batch, of which nothing has left the run yet."""
         with self._lock:
-            write_plan(*open_root(self.root), made)
-        return made
+            write_plan(*open_root(self.root), entry)
 
     def entry_for(self, batch: int, *, closing: bool) -> PlanLogEntry:
         """Return the entry that a batch runs with, after writing it to the log."""

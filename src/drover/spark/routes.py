@@ -66,6 +66,7 @@ def _status(controller: Controller, _fields: Fields) -> Answer:
         "waiting": None if found.waiting is None else asdict(found.waiting),
         "approved": None if found.approved is None else asdict(found.approved),
         "failure": found.failure,
+        "running_long": [{**asdict(one), "seconds": round(seconds, 1)} for one, seconds in found.running_long],
         "parked": [{"operator": name, **asdict(one)} for name, one in found.parked.items()],
     }
 

@@ -116,7 +116,7 @@ def run(
     try:
         for operator in resume:
             planner.resume(operator)
-        driver.leave_out(without)
+        driver.attempts.leave_out(without)
     except DroverError:
         driver.close()
         raise

@@ -36,6 +36,7 @@ class FamilyAssignment:
     watermarks: Mapping[str, tuple[Watermarks, ...]]  # by family, one per step
     arrivals: Mapping[tuple[str, int], tuple[int, ...]] = field(default_factory=dict)
     measured: bool = True  # whether to count rows, state and time by member in this batch
+    without: frozenset[int] = frozenset()  # members that do not run
 
 
 @dataclass(frozen=True, slots=True)

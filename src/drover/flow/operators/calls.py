@@ -2,12 +2,19 @@
 
 Rule 1: a function may raise anything, even SystemExit, which would otherwise end the worker. Only an interruption from
 outside, such as Ctrl-C, passes through.
+Rule 2: a time limit is enforced by a signal, so it holds in the main thread of a process, where Spark runs its tasks. A
+call into native code that does not return to Python cannot be interrupted; the driver's watch names it instead.
 """
 
 from __future__ import annotations
 
 import inspect
+import signal
+import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 from drover.errors import DroverError
@@ -18,21 +25,47 @@ class FunctionFailedError(DroverError):
     """A user's function has raised; the text says what and where."""
 
 
-def call(function: AnyFunction, *arguments: object) -> Any:  # Any: what the function returns
-    """Call a user's function; FunctionFailedError if it raises."""
+class _TimeUpError(BaseException):
+    """The time of a call is up. Not an Exception, because a function may catch these."""
+
+
+def call(function: AnyFunction, *arguments: object, limit: float | None = None) -> Any:  # Any: what it returns
+    """Call a user's function for at most `limit` seconds; FunctionFailedError if it raises or takes longer."""
     try:
-        return function(*arguments)
+        with _time_limit(limit):
+            return function(*arguments)
     except (KeyboardInterrupt, GeneratorExit):
         raise
+    except _TimeUpError as error:
+        raise FunctionFailedError(f"it took longer than its timeout of {limit:g} s{_place(function, error)}") from error
     except BaseException as error:  # also SystemExit
-        raise FunctionFailedError(describe(function, error)) from error
+        raise FunctionFailedError(f"{type(error).__name__}: {error}{_place(function, error)}") from error
 
 
-def describe(function: AnyFunction, error: BaseException) -> str:
-    """Return an error with the last line of the user's own code that led to it."""
-    frames = traceback.extract_tb(error.__traceback__)
+@contextmanager
+def _time_limit(seconds: float | None) -> Iterator[None]:
+    if seconds is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise _TimeUpError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _place(function: AnyFunction, error: BaseException) -> str:
+    """Return the last line of the user's own code that led to an error."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
     # The function may have called a library, whose lines say less than its own.
     source = getattr(inspect.unwrap(function), "__code__", None)
-    mine = [frame for frame in frames[1:] if source is not None and frame.filename == source.co_filename]
-    where = (mine or frames)[-1]
-    return f"{type(error).__name__}: {error} (at {where.filename}:{where.lineno} in {where.name})"
+    mine = [frame for frame in frames if source is not None and frame.filename == source.co_filename]
+    for frame in (mine or frames)[-1:]:
+        return f" (at {frame.filename}:{frame.lineno} in {frame.name})"
+    return ""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 import polars as pl
@@ -26,7 +27,6 @@ from drover.spark.facts import QueryFacts
 from drover.spark.queries.batch import (
     BatchQueries,
     failed_members,
-    failures,
     make_batch_queries,
     results_of,
     sent_bytes,
@@ -124,17 +124,33 @@ class QueryService:
         schedule: Schedule,
         progress: SourceProgress,
         caps: WatermarkCaps | None = None,
+        without: Mapping[int, str] = MappingProxyType({}),
         *,
         again: bool,
     ) -> BatchQueries:
         """Return the queries of a batch, written to the query log; a batch run `again` has the same ones as before."""
-        return self.assign(self._catalog.begin(batch, schedule.nodes, again=again), batch, schedule, progress, caps)
+        start = self._catalog.begin(batch, schedule.nodes, again=again)
+        return self.assign(start, batch, schedule, progress, caps, without)
 
     def assign(
-        self, start: BatchStart, batch: int, schedule: Schedule, progress: SourceProgress, caps: WatermarkCaps | None
+        self,
+        start: BatchStart,
+        batch: int,
+        schedule: Schedule,
+        progress: SourceProgress,
+        caps: WatermarkCaps | None,
+        without: Mapping[int, str],
     ) -> BatchQueries:
-        """Return the queries of one attempt of a batch."""
-        return make_batch_queries(start, batch, self._network, schedule, progress, caps)
+        """Return the queries of one attempt of a batch, in which those of `without` do not run."""
+        return make_batch_queries(start, batch, self._network, schedule, progress, caps, without)
+
+    def number_of(self, name: str) -> int:
+        """Return the number of a query; DroverError if no query has that name."""
+        return self._catalog.number_of(name)
+
+    def name_of(self, number: int) -> str:
+        """Return the name of a query that has run."""
+        return self._catalog.name_of(number)
 
     def raise_failures(self, result: BatchResult) -> None:
         """Raise DroverError if queries failed in a batch."""
@@ -153,7 +169,7 @@ class QueryService:
         if not queries.is_used:
             return None
         # The notes of the commit have these failures, too: a run that restarts here parks the same queries.
-        self._catalog.park(failures(result))
+        self._catalog.park(queries.failures(result))
         now = self._clock()
         seconds = now - self._last_batch_at
         self._last_batch_at = now
