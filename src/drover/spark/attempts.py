@@ -19,6 +19,7 @@ from typing import Final
 
 from drover.control.failing import FailurePolicy, OnFailure
 from drover.errors import DroverError
+from drover.flow.breadcrumbs import sweep_breadcrumbs
 from drover.flow.families.members import MEMBER, NODE
 from drover.flow.parking import ParkedOperator, begin_parking, newly_parked
 from drover.flow.planlog import PlanLogEntry
@@ -181,25 +182,36 @@ class _BatchAttempts:
             self._park(self._parked(operators, holds=self.run.policy.on_failure is OnFailure.HOLD))
         for suspect in sorted(suspects):
             if suspect.kind == "family":
-                found = faulty_members(self._members(suspect), partial(self._dies_with, suspect))
-                for number, reason in found.items():
-                    log.warning("query %s is parked: %s", self.run.queries.name_of(number), reason)
-                self._park({}, found)
+                self._park_members(suspect)
+
+    def _park_members(self, suspect: Suspect) -> None:
+        """Find the members of a family at which workers die, and park them."""
+        try:
+            found = faulty_members(self._members(suspect), partial(self._dies_with, suspect))
+        except WorkerDiedError as died:  # at something else
+            self._after_death(died)
+            return
+        for number, reason in found.items():
+            log.warning("query %s is parked: %s", self.run.queries.name_of(number), reason)
+        self._park({}, found)
 
     def _members(self, suspect: Suspect) -> list[int]:
+        """Return the members of a family on a node."""
         table = self.queries.start.families.by_id[suspect.name].table
         pairs = zip(table.column(MEMBER).to_pylist(), table.column(NODE).to_pylist(), strict=True)
         return [number for number, node in pairs if node == suspect.node and number not in self.entry.without]
 
     def _dies_with(self, suspect: Suspect, chosen: Collection[int]) -> bool:
-        """Try the batch with only these members of a family on its node, and throw the result away."""
-        others = {number: "" for number in self._members(suspect) if number not in set(chosen)}
+        """Try the batch with only these queries, and throw the result away; other families may be at fault, too."""
+        families = self.queries.start.families.by_id.values()
+        every = {number for family in families for number in family.table.column(MEMBER).to_pylist()}
         try:
-            result = self._attempt(self._assign({**self.entry.without, **others}))
+            result = self._attempt(self._assign(dict.fromkeys(every.difference(chosen), "")))
         except WorkerDiedError as died:
-            if suspect in self.quarantine.running(self.start.batch, died):
-                return True
-            raise
+            if suspect not in self.quarantine.running(self.start.batch, died):
+                raise
+            sweep_breadcrumbs(self.run.root, self.start.batch)
+            return True
         discard(result.files, self.run.root)
         return False
 

@@ -46,6 +46,7 @@ class Quarantine:
         If there is nothing of that kind, the batch may run again; after too many deaths, the error is raised.
         """
         running = self.running(batch, died)
+        sweep_breadcrumbs(self.root, batch)
         before = self._deaths(batch)
         self._note(batch, [*before, running])
         found = running & frozenset(one for death in before for one in death)
@@ -56,12 +57,11 @@ class Quarantine:
         return found
 
     def running(self, batch: int, died: WorkerDiedError) -> frozenset[Suspect]:
-        """Return what was running when a worker died, and forget it."""
+        """Return what was running when a worker died."""
         crumbs = read_breadcrumbs(self.root, batch)
         if died.node is not None:
             # Spark stops the other tasks, which leave breadcrumbs, too.
             crumbs = [one for one in crumbs if one.node == died.node] or crumbs
-        sweep_breadcrumbs(self.root, batch)
         last = max((one.hop for one in crumbs), default=0)
         return frozenset(Suspect(one.kind, one.name, one.node) for one in crumbs if one.hop == last)
 
