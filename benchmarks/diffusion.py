@@ -120,8 +120,8 @@ def compare_hot(spark: SparkSession, hot: float, count: int, batches: int, warm_
         took = node_seconds(spark, sides, batches)
         totals = same_totals(sides)
         assert spread.handle is not None
-        busy = [figures["busy"] for figures in spread.handle.recentProgress[warm_up:batches]]
-        received = sum(one["rows_in"] for one in spread.handle.recentProgress[-1]["samples"])
+        busy = [figures["busy"] for figures in spread.handle.batches[warm_up:batches]]
+        received = sum(one["rows_in"] for one in spread.handle.batches[-1]["samples"])
         for side in sides:
             side.stop()
     if received != 2 * 2 * count:  # 2 x 2 sends every row to two cells

@@ -47,7 +47,7 @@ def bench(quick: bool) -> Outcome:
             )
             took = side.step(batch)
             assert side.handle is not None
-            (sample,) = side.handle.recentProgress[-1]["samples"]
+            (sample,) = side.handle.batches[-1]["samples"]
             resident = max(worker_bytes().values())
             if sample["state_bytes"] >= held:
                 held, peak = sample["state_bytes"], max(peak, resident)

@@ -55,7 +55,7 @@ def moved(side: DroverSide, batches: range) -> tuple[float, float, int]:
         if batch % 2:
             side.handle.move("mean", batch // 2 % 2)
         took = side.step(batch)
-        held = side.handle.recentProgress[-1]["samples"][0]["state_bytes"]
+        held = side.handle.batches[-1]["samples"][0]["state_bytes"]
         (moves if batch % 2 else stays).append(took)
     return statistics.median(stays), statistics.median(moves), held
 

@@ -85,7 +85,7 @@ def main(spark: SparkSession) -> bool:
         came: dict[int, int] = {}  # rows by batch
 
         def all_came() -> bool:
-            came.update({one["batch"]: sum(one["rowsIn"].values()) for one in handle.recentProgress})
+            came.update({one["batch"]: sum(one["rowsIn"].values()) for one in handle.batches})
             return sum(came.values()) >= total
 
         wait(handle, lambda: all_came() or handle.control.status.period >= WATCHED)

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import tempfile
+from pathlib import Path
+from typing import Final
+
 import polars as pl
 
 import drover.network.functions as marks
+
+# Workers are other processes, so a file tells them that a function is mended. Each copy of these tests has its own.
+MENDED: Final = Path(tempfile.gettempdir()) / f"drover-mended-{hashlib.sha256(__file__.encode()).hexdigest()[:12]}"
 
 
 @marks.function(columns={"nulls": "int"}, cost="light")
@@ -26,6 +34,32 @@ def unmarked(frame: pl.DataFrame) -> pl.DataFrame:
 
 @marks.function(columns={"amount": "bigint"}, cost="light")
 def refuses_nulls(frame: pl.DataFrame) -> pl.DataFrame:
-    if frame["tag"].null_count():
+    if frame["tag"].null_count() and not MENDED.exists():
         raise ValueError("a tag is missing")
     return frame.select("amount")
+
+
+BROKEN: set[str] = set()  # functions of these names raise
+
+
+@marks.function(columns={"any": "bigint"}, cost="light")
+def brittle(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows as they are; an operator declares its own columns."""
+    if "brittle" in BROKEN:
+        raise ValueError("it is broken")
+    return frame
+
+
+@marks.function(columns={"any": "bigint"}, cost="light")
+def tired(frame: pl.DataFrame) -> pl.DataFrame:
+    if "tired" in BROKEN:
+        raise SystemExit("it gives up")
+    return frame
+
+
+@marks.function(columns={"any": "bigint"}, keeps_state=True)
+def brittle_in_order(frame: pl.DataFrame, state: bytes | None) -> tuple[pl.DataFrame, bytes]:
+    if "brittle_in_order" in BROKEN:
+        raise ValueError("it is broken")
+    seen = int.from_bytes(state or b"") + frame.height
+    return frame, seen.to_bytes(8)

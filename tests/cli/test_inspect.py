@@ -18,6 +18,19 @@ STATUS: dict[str, Any] = {
     "waiting": None,
     "approved": None,
     "drained": [],
+    "parked": [],
+    "running_long": [],
+}
+RUNNING = {"batch": 7, "hop": 0, "node": 1, "kind": "operator", "name": "slow", "since": 5.0, "seconds": 61.2}
+PARKED = {
+    "operator": "scored",
+    "reason": "ValueError: no (at scores.py:7 in score)",
+    "holds": True,
+    "frozen": 5,
+    "since": 3,
+    "at": 1.5,
+    "rows": 1200,
+    "bytes": 34000,
 }
 MOVED: dict[str, Any] = {
     "period": 3,
@@ -67,11 +80,21 @@ def test_everything_that_a_status_can_say(asked: dict[str, Any], capsys: pytest.
         "waiting": proposal,
         "approved": proposal,
         "drained": [1],
+        "running_long": [RUNNING],
+        "parked": [PARKED, {**PARKED, "operator": "old", "holds": False, "since": None, "at": None}],
     }
     assert main(["status", "here"]) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[1:4] == [
+    assert out[1:9] == [
         "the control loop has failed and makes no more decisions: KeyError: 'x'",
+        "node 1 has been running operator slow for 61 s in batch 7",
+        (
+            "scored is parked since batch 3, 1970-01-01 00:00:01 UTC: ValueError: no (at scores.py:7 in score). "
+            "It holds 1,200 rows, 34,000 bytes."
+        ),
+        "  to run it again: drover resume scored --from here",
+        "old is parked: ValueError: no (at scores.py:7 in score). Its input is lost meanwhile.",
+        "  to run it again: drover resume old --from here",
         "proposal p3 (2 moves) waits: drover plan --from here",
         "proposal p3 (2 moves) is approved and will be applied when the run starts: drover plan --from here",
     ]

@@ -83,6 +83,20 @@ MOVE = {"unit": "c", "source": 1, "target": 0, "bytes": 3000.0}
             id="move a query",
         ),
         pytest.param(
+            ["resume", "scored"],
+            ("resume", {"operator": "scored"}),
+            {"operator": "scored", "holds": True, "rows": 7, "running": True},
+            ["scored runs again with the next batch: it works off 7 rows that it holds"],
+            id="resume an operator that holds rows",
+        ),
+        pytest.param(
+            ["resume", "scored"],
+            ("resume", {"operator": "scored"}),
+            {"operator": "scored", "holds": False, "rows": 0, "running": False},
+            ["scored runs again when the run starts"],
+            id="resume an operator of a stopped run",
+        ),
+        pytest.param(
             ["spread", "j", "2", "x", "3"],
             ("spread", {"join": "j", "spread": "2 x 3"}),
             {"join": "j", "grid": [2, 3], "nodes": [1, 0, 1], "plan": 4, "spread": [2, 3]},

@@ -18,12 +18,12 @@ class Fake:
     def __init__(self, batches: int, error: str | None = None) -> None:
         self.left = batches
         self.error = error
-        self.recentProgress: list[dict[str, Any]] = []
+        self.batches: list[dict[str, Any]] = []
 
     @property
     def isActive(self) -> bool:  # noqa: N802 - Spark's name
         if self.left:
-            self.recentProgress.append(entry(len(self.recentProgress), 10, [0.1]))
+            self.batches.append(entry(len(self.batches), 10, [0.1]))
             self.left -= 1
         return self.left > 0
 

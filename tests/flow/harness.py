@@ -19,6 +19,7 @@ from drover.flow.operators import (
     make_runner,
     write_pending,
 )
+from drover.flow.parking import ParkedOperator, Parking
 from drover.flow.schedule import HopNode, make_schedule
 from drover.flow.tables import Address
 from drover.flow.watermarks import SourceProgress, operator_watermarks
@@ -56,11 +57,11 @@ class Harness:
                     self.results[source.name].append(batch[source.name])
         for state in self.states.values():
             state.begin()
-        parked = frozenset(failure.operator for failure in self.failures)
+        parking = Parking({failure.operator: ParkedOperator(failure.reason) for failure in self.failures})
         for hop in range(schedule.hops):
             sent: list[Frame] = []
             for node in range(plan.nodes):
-                task = Task(self.network, schedule, HopNode(hop, node), ticks, parked)
+                task = Task(self.network, schedule, HopNode(hop, node), ticks, parking)
                 mine = [frame for frame in frames if frame.node == node]
                 outcome = run_place(task, mine, self.runner, self.state, lambda: 0.0)
                 sent += outcome.frames

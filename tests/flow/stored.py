@@ -10,6 +10,7 @@ import pickle
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from numpy.random import Generator
@@ -19,6 +20,7 @@ from drover.flow.families.assignment import FamilyAssignment
 from drover.flow.frames import DRIVER, Frame, FrameKind, unpack
 from drover.flow.instances import obsolete_instances
 from drover.flow.node import Failure, OperatorFacts
+from drover.flow.parking import Parking
 from drover.flow.router import route
 from drover.flow.schedule import HopNode, Schedule, make_schedule
 from drover.flow.state.commits import Checkpoint, commit, latest
@@ -99,9 +101,10 @@ class StoredHarness:
             self.checkpoint.batch + 1,
             pack_network(self.network, {}),
             schedule,
-            operator_watermarks(self.network, self._progress()),
+            operator_watermarks(self.network, self._progress(), self._parking().caps()),
             pickle.loads(pickle.dumps({unit: dict(parts) for unit, parts in self.checkpoint.version.units.items()})),
             str(self.root),
+            self._parking(),
             rewritten=self._rewritten(),
             families=self._herded(),
         )
@@ -148,6 +151,14 @@ class StoredHarness:
         """No families, unless somebody adds them."""
         return None
 
+    def _parking(self) -> Parking:
+        """No operator is parked, unless somebody parks one."""
+        return Parking()
+
+    def _notes(self, _computed: Computed) -> dict[str, Any]:  # Any: JSON
+        """Return further notes of the commit."""
+        return {}
+
     def _dropped(self) -> tuple[Key, ...]:
         return ()
 
@@ -178,7 +189,7 @@ class StoredHarness:
         after = self._progress().after(self.network, computed.latest)
         segments = tuple(segment for report in computed.reports for segment in report.segments)
         bounds = {key: bound for report in computed.reports for key, bound in report.bounds.items()}
-        notes = {"late": dict(after.late), "now": dict(after.now)}
+        notes = {"late": dict(after.late), "now": dict(after.now), **self._notes(computed)}
         gone = obsolete_instances(self.checkpoint.version.units, plan, self.network)
         dropped = tuple((unit, part) for unit in sorted(gone) for part in self.checkpoint.version.units[unit])
         entry = Commit(batch, segments, bounds, (*dropped, *self._dropped()), notes)

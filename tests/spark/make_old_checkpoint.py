@@ -88,7 +88,7 @@ def finish_file(handle: drover.Handle) -> int:
     """Wait until a file per source is processed and windows are closed; return the number of its batch."""
     handle.processAllAvailable()
     handle.control.wait()
-    newest = [one for one in handle.recentProgress if any(one["rowsIn"].values())][-1]
+    newest = [one for one in handle.batches if any(one["rowsIn"].values())][-1]
     assert all(newest["rowsIn"].values()), "the files of the sources came in two batches: start this program again"
     return int(newest["batch"])
 

@@ -83,7 +83,7 @@ def parsed(given: Mapping[str, Any]) -> Query:
 
 def files_by_batch(handle: Handle, files: Iterable[Batch]) -> dict[int, Batch]:
     """The files with the numbers of the batches that they came in; one file per batch."""
-    numbers = [one["batch"] for one in handle.recentProgress if one["rowsIn"]]
+    numbers = [one["batch"] for one in handle.batches if one["rowsIn"]]
     return dict(zip(numbers, files, strict=True))
 
 

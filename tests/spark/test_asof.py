@@ -50,7 +50,7 @@ def test_the_join_of_trades_and_offers_spreads_itself(spark: SparkSession, world
     assert any("join standing takes" in record.reason for record in grown.decisions)
     again = drained(batches[11:], mode="observe")
     assert again.plan.instances["standing"].epochs[-1].grid != WHOLE
-    instances = {one["instance"] for one in again.recentProgress[-1]["samples"] if one["operator"] == "standing"}
+    instances = {one["instance"] for one in again.batches[-1]["samples"] if one["operator"] == "standing"}
     assert len(instances) >= 2
     expected = expected_streams(spark, network, numbered)
     for stream in network.outputs:

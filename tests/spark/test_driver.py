@@ -13,8 +13,10 @@ import polars as pl
 import pytest
 
 import drover
+from drover.control.failing import FailurePolicy, OnFailure
 from drover.errors import DroverError, LockedError
 from drover.flow.node import Failure
+from drover.flow.parking import HeldInput
 from drover.flow.planlog import read_plan
 from drover.flow.schedule import HopNode
 from drover.flow.state.commits import latest
@@ -24,6 +26,7 @@ from drover.network.model import Network
 from drover.placement.plan import Plan
 from drover.spark import driver as module
 from drover.spark.batch import BatchResult
+from drover.spark.caller import ask
 from drover.spark.commit_notes import notes_of
 from drover.spark.driver import HISTORY, INTERRUPTED, Driver
 from drover.spark.facts import BatchFacts
@@ -51,6 +54,8 @@ class Engine:
     assignments: list[Assignment] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
     broken: str = ""  # what fails: compute or sink
+    held_bytes: int = 100
+    still: bool = False  # whether event time stands still
 
     def run_batch(self, _rows: object, _layout: object, assignment: Assignment) -> BatchResult:
         fs, root = open_root(assignment.root)
@@ -59,10 +64,13 @@ class Engine:
         self.assignments.append(assignment)
         if self.broken == "compute":
             raise ValueError("no batch")
-        failures = tuple(Failure(*item) for item in self.failures.items())
-        report = NodeReport(HopNode(0, 0), (), failures, (), {})
+        parking = assignment.parking
+        failures = tuple(Failure(*item) for item in self.failures.items() if item[0] not in parking.parked)
+        held = tuple(HeldInput(name, 7, self.held_bytes) for name in parking.holding)
+        report = NodeReport(HopNode(0, 0), (), failures, (), {}, held=held)
         found = {"f": pl.DataFrame({"k": [assignment.batch]})}
-        return BatchResult(found, {}, {"s": assignment.batch * SECOND}, (report,), (RouterReport({"s": 1}, (), 0.1),))
+        reached = 0 if self.still else assignment.batch * SECOND
+        return BatchResult(found, {}, {"s": reached}, (report,), (RouterReport({"s": 1}, (), 0.1),))
 
     def write(self, _rows: pl.DataFrame, batch: int, _spark: object) -> None:
         self.happened.append(f"sink {batch}")
@@ -146,26 +154,140 @@ def test_a_batch_without_rows_runs_only_if_the_watermark_has_moved(driver: Drive
     assert [facts.batch for facts in driver.history] == [0, 1, 2]
 
 
-def test_an_operator_that_failed_is_parked_until_it_is_resumed(driver: Driver, engine: Engine) -> None:
+def test_an_operator_that_failed_holds_its_input_until_it_is_resumed(driver: Driver, engine: Engine) -> None:
     engine.failures = {"f": "ValueError: no"}
     driver.process(ROWS, 0)
+    assert engine.happened == ["compute 0", "compute 0", "sink 0"]  # the attempt that failed is thrown away
+    assert engine.assignments[-1].parking.holding == {"f"}
     assert driver.parked == {"f": "ValueError: no"}
     engine.failures = {}
     driver.process(ROWS, 1)
-    assert engine.assignments[-1].parked == {"f"}
-    driver.resume("f")
+    assert engine.assignments[-1].parking.names == {"f"}
+    held = driver.planner.parked["f"]
+    assert (held.since, held.rows, held.bytes, held.frozen) == (0, 7, 100, None)
+    driver.planner.resume("f")
     driver.process(ROWS, 2)
-    assert engine.assignments[-1].parked == set()
+    assert engine.assignments[-1].parking.names == set()
+    assert engine.assignments[-1].parking.working_off == {"f"}
     assert driver.parked == {}
     with pytest.raises(DroverError, match=r"'f' is not parked\. Parked: none"):
-        driver.resume("f")
+        driver.planner.resume("f")
+
+
+def test_a_resume_needs_no_rows(driver: Driver, engine: Engine) -> None:
+    engine.failures = {"f": "ValueError: no"}
+    engine.still = True
+    driver.process(ROWS, 0)
+    driver.close_windows(ROWS.sparkSession)
+    engine.failures = {}
+    driver.close_windows(ROWS.sparkSession)
+    assert [facts.batch for facts in driver.history] == [0, 1]
+    driver.planner.resume("f")
+    assert driver.wait_for_windows()
+    driver.close_windows(ROWS.sparkSession)
+    assert driver.parked == {}
+
+
+def test_a_batch_is_repeated_with_what_it_parked(tmp_path: Path, engine: Engine) -> None:
+    driver = made(tmp_path, engine)
+    driver.open()
+    engine.failures = {"f": "ValueError: no"}
+    engine.broken = "sink"
+    with pytest.raises(ValueError, match="no sink"):
+        driver.process(ROWS, 0)
+    driver.close()
+    engine.failures = {}  # it is mended, but the batch has begun
+    engine.broken = ""
+    spark_did(tmp_path, begun=0, done=-1)
+    again = made(tmp_path, engine)
+    again.open()
+    again.planner.resume("f")
+    again.process(ROWS, 0)
+    assert engine.assignments[-1].parking.holding == {"f"}
+    again.process(ROWS, 1)
+    assert engine.assignments[-1].parking.working_off == {"f"}
+    again.close()
+
+
+@pytest.mark.parametrize("begun", [0, 1], ids=["no batch has begun", "a batch has begun"])
+def test_an_operator_of_a_stopped_run_is_resumed_by_the_next_run(tmp_path: Path, engine: Engine, begun: int) -> None:
+    engine.failures = {"f": "ValueError: no"}
+    engine.still = True
+    driver = made(tmp_path, engine)
+    driver.open()
+    driver.process(ROWS, 0)
+    driver.close_windows(ROWS.sparkSession)
+    driver.close()
+    spark_did(tmp_path, begun=begun, done=0)
+    with pytest.raises(DroverError, match=r"operator 'g' is not parked\. Parked: f"):
+        ask(str(tmp_path), "resume", operator="g")
+    answer = ask(str(tmp_path), "resume", operator="f")
+    assert (answer["operator"], answer["rows"], answer["running"]) == ("f", 7, False)
+    assert [one["operator"] for one in ask(str(tmp_path), "status")["parked"]] == ["f"]
+    assert ask(str(tmp_path), "explain", unit="f")["text"].startswith("f is parked since batch 0")
+    engine.failures = {}
+    again = made(tmp_path, engine)
+    again.open()
+    if begun:
+        again.process(ROWS, 1)
+        assert again.parked == {"f": "ValueError: no"}
+    assert again.wait_for_windows()
+    again.close_windows(ROWS.sparkSession)
+    assert again.parked == {}
+    again.close()
+
+
+def test_a_resume_that_fails_keeps_what_is_held(driver: Driver, engine: Engine) -> None:
+    engine.failures = {"f": "ValueError: no"}
+    driver.process(ROWS, 0)
+    driver.process(ROWS, 1)
+    engine.failures = {"f": "ValueError: still no"}
+    driver.planner.resume("f")
+    driver.process(ROWS, 2)
+    held = driver.planner.parked["f"]
+    assert (held.reason, held.since, held.frozen) == ("ValueError: still no", 0, None)
+    assert engine.assignments[-1].parking.holding == {"f"}
+
+
+def test_an_operator_that_holds_too_much_stops_the_run_after_the_commit(tmp_path: Path, engine: Engine) -> None:
+    driver = made(tmp_path, engine, policy=FailurePolicy(hold_bytes=99))
+    driver.open()
+    engine.failures = {"f": "ValueError: no"}
+    text = r"'f' is parked \(ValueError: no\) and holds 100 bytes of input, but may hold 99\. .*--resume f; .*: skip"
+    with pytest.raises(DroverError, match=text):
+        driver.process(ROWS, 0)
+    assert driver.checkpoint.batch == 0
+    driver.close()
+
+
+def test_who_skips_loses_rows_and_gives_up_what_was_held(tmp_path: Path, engine: Engine) -> None:
+    engine.failures = {"f": "ValueError: no"}
+    for policy in (FailurePolicy(), FailurePolicy(OnFailure.SKIP)):
+        driver = made(tmp_path, engine, policy=policy)
+        driver.open()
+        driver.process(ROWS, driver.checkpoint.batch + 1)
+        driver.close()
+        spark_did(tmp_path, begun=0, done=0)
+    last = engine.assignments[-1].parking
+    assert (set(last.parked), set(last.holding), set(last.discarded)) == ({"f"}, set(), {"f"})
+    assert not notes_of(latest(*open_root(str(tmp_path)))).parked["f"].holds
+
+
+def test_what_fails_under_skip_is_parked_without_another_attempt(tmp_path: Path, engine: Engine) -> None:
+    driver = made(tmp_path, engine, policy=FailurePolicy(OnFailure.SKIP))
+    driver.open()
+    engine.failures = {"f": "ValueError: no"}
+    driver.process(ROWS, 0)
+    assert engine.happened == ["compute 0", "sink 0"]
+    assert driver.parked == {"f": "ValueError: no"}
+    driver.close()
 
 
 def test_a_failed_operator_stops_the_run_if_the_user_wants_that(tmp_path: Path, engine: Engine) -> None:
-    driver = made(tmp_path, engine, stop_on_failure=True)
+    driver = made(tmp_path, engine, policy=FailurePolicy(OnFailure.STOP))
     driver.open()
     engine.failures = {"f": "ValueError: no"}
-    with pytest.raises(DroverError, match="stop_on_failure is set: f: ValueError: no"):
+    with pytest.raises(DroverError, match="on_failure is stop: f: ValueError: no"):
         driver.process(ROWS, 0)
     assert engine.happened == ["compute 0"]
     driver.close()

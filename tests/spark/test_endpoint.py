@@ -308,7 +308,7 @@ def test_commands_reach_a_real_run(
     assert set(handle.plan.node_of.values()) == {0}
     world.add(ordered[3:])
     handle.processAllAvailable()
-    assert {entry["plan"] for entry in handle.recentProgress} == {1, 2}
+    assert {entry["plan"] for entry in handle.batches} == {1, 2}
     handle.stop()
     for stream, rows in expected.items():
         if stream in world.network.outputs:

@@ -8,6 +8,7 @@ import pytest
 import drover
 from drover.flow.frames import Edge
 from drover.flow.node import OperatorFacts
+from drover.flow.parking import ParkedOperator
 from drover.flow.schedule import HopNode
 from drover.flow.watermarks import SourceProgress
 from drover.flow.worker import NodeReport
@@ -21,7 +22,8 @@ from drover.spark.tasks import RouterReport
 
 COLUMNS = {"ts": "timestamp", "k": "bigint"}
 SECONDS = BatchSeconds(0.6, 0.2, 0.1)
-NOTES = CommitNotes(4, 2, 3, SourceProgress({}, {"a": 7}), {"broken": "ValueError: no"})
+BROKEN = ParkedOperator("ValueError: no", holds=True, frozen=5, since=2, at=1.5, rows=3, bytes=40)
+NOTES = CommitNotes(4, 2, 3, SourceProgress({}, {"a": 7}), {"broken": BROKEN})
 
 
 def network() -> Network:
@@ -65,7 +67,7 @@ def test_reports_of_tasks_become_one_value() -> None:
         rows_out={"j": 2},
         dead_letters={"a": 1},
         watermarks={"a": 7},
-        parked={"broken": "ValueError: no"},
+        parked={"broken": BROKEN},
         busy=(0.2, 0.1, 0.0),
         wall=(0.3, 0.5, 0.0),
         loaded=300,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from drover.errors import DroverError
 from drover.network.functions import declaration_of, path_of
 from drover.network.model import Network
 from drover.network.operators import UserDefined
+from drover.spark.caller import ask
 from drover.spark.sinks import Files, Memory
 from tests import user_functions
 from tests.flow.harness import Batch
@@ -42,7 +43,17 @@ def without_tags(batch: Batch) -> Batch:
     return {source: rows.with_columns(pl.lit(None, pl.String).alias("tag")) for source, rows in batch.items()}
 
 
-def test_a_failing_function_parks_its_operator_and_nothing_else(
+REASON = "ValueError: a tag is missing (at "
+
+
+@pytest.fixture
+def switch() -> Iterator[Path]:
+    """A file that mends the function for all workers, once it is there."""
+    yield user_functions.MENDED
+    user_functions.MENDED.unlink(missing_ok=True)
+
+
+def test_a_failing_function_holds_its_input_and_nothing_else_stops(
     spark: SparkSession, worlds: Worlds, ordered: list[Batch]
 ) -> None:
     world = worlds(with_fragile_function())
@@ -51,19 +62,25 @@ def test_a_failing_function_parks_its_operator_and_nothing_else(
     handle = world.start(trigger={"processingTime": "0 seconds"})
     handle._query.processAllAvailable()
     assert handle.lastProgress is not None
-    assert handle.lastProgress["drover"]["parked"] == {"fragile": "ValueError: a tag is missing"}
+    assert handle.lastProgress["drover"]["parked"]["fragile"].startswith(REASON)
+    assert handle.lastProgress["drover"]["held"]["fragile"]["rows"] == sum(rows.height for rows in batches[1].values())
+    assert handle.recentProgress[-1].keys() >= {"batchId", "drover"}
     assert handle.exception() is None
     handle.stop()
     world.add(batches[2:])
     again = world.drain()
     assert again.lastProgress is not None
     assert list(again.lastProgress["drover"]["parked"]) == ["fragile"]  # also after a restart
+    held = again.held["fragile"]
+    assert held.rows == sum(rows.height for batch in batches[1:] for rows in batch.values())
     for stream, rows in expected_streams(spark, chaos_network(), dict(enumerate(batches))).items():
         assert_same_rows(world.output(stream), rows)
     assert world.output("fragile").height == sum(rows.height for rows in batches[0].values())
 
 
-def test_a_parked_operator_can_be_resumed(worlds: Worlds, ordered: list[Batch]) -> None:
+def test_a_parked_operator_that_is_mended_works_off_what_it_held(
+    worlds: Worlds, ordered: list[Batch], switch: Path
+) -> None:
     world = worlds(with_fragile_function())
     batches = [with_tags(ordered[0]), without_tags(ordered[1]), with_tags(ordered[2])]
     world.add(batches[:2])
@@ -71,29 +88,37 @@ def test_a_parked_operator_can_be_resumed(worlds: Worlds, ordered: list[Batch]) 
     with pytest.raises(DroverError, match=r"'windows' is not parked\. Parked: (none|fragile)"):
         handle.resume("windows")
     handle.processAllAvailable()
-    assert handle.parked == {"fragile": "ValueError: a tag is missing"}
-    handle.resume("fragile")
+    assert handle.parked["fragile"].startswith(REASON)
+    handle.resume("fragile")  # it fails again, and keeps what it holds
     world.add(batches[2:])
     handle.processAllAvailable()
-    assert handle.parked == {}
-    taken = (batches[0], batches[2])
-    assert world.output("fragile").height == sum(rows.height for batch in taken for rows in batch.values())
+    assert list(handle.parked) == ["fragile"]
+    handle.stop()
+    ask(str(world.checkpoint), "resume", operator="fragile")
+    switch.touch()
+    again = world.drain()
+    assert again.parked == {}
+    everything = [row for batch in batches for rows in batch.values() for row in rows["amount"]]
+    assert sorted(world.output("fragile")["amount"]) == sorted(everything)
 
 
-def test_a_batch_that_resumed_an_operator_does_so_again_after_a_crash(worlds: Worlds, ordered: list[Batch]) -> None:
+def test_a_batch_that_resumed_an_operator_does_so_again_after_a_crash(
+    worlds: Worlds, ordered: list[Batch], switch: Path
+) -> None:
     world = worlds(with_fragile_function())
     batches = [with_tags(ordered[0]), without_tags(ordered[1]), with_tags(ordered[2])]
     world.add(batches[:2])
     world.drain()
+    switch.touch()
     with dying(POINTS["after the sinks"], [1], raise_crash):
-        handle = world.start(trigger={"processingTime": "0 seconds"})
-        handle.resume("fragile")
         world.add(batches[2:])
+        handle = world.start(trigger={"processingTime": "0 seconds"}, resume=["fragile"])
         with pytest.raises(DroverError, match="CrashError"):
             handle.awaitTermination(120)
         handle.stop()
     (before,) = sorted((world.folder / "out" / "fragile").glob("*.parquet"))[1:]
     rows = pl.read_parquet(before)
+    assert rows.height == sum(rows.height for batch in batches[1:] for rows in batch.values())
     assert world.drain().parked == {}
     assert pl.read_parquet(before).equals(rows)
 
@@ -110,10 +135,10 @@ def test_listeners_hear_of_every_batch_and_cannot_harm_it(worlds: Worlds, ordere
     handle.listen(fail)
     handle.listen(lambda figures: heard.append(figures["batch"]))
     assert handle.awaitTermination(120)
-    assert heard == [entry["batch"] for entry in handle.recentProgress][-len(heard) :]
+    assert heard == [entry["batch"] for entry in handle.batches][-len(heard) :]
     assert len(heard) >= 2  # it may have missed the first
-    edges = [edge for sample in handle.recentProgress[0]["samples"] for edge in sample["edges"]]
-    routed = handle.recentProgress[0]["routed"]
+    edges = [edge for sample in handle.batches[0]["samples"] for edge in sample["edges"]]
+    routed = handle.batches[0]["routed"]
     assert {edge["stream"] for edge in routed} == {"a", "b"}
     assert all(edge["frames"] > 0 and edge["bytes"] > 0 for edge in (*routed, *edges))
 
@@ -125,7 +150,7 @@ def test_a_failing_function_stops_the_run_if_that_is_wished(
     batches = [with_tags(ordered[0]), without_tags(ordered[1])]
     world.add(batches)
     handle = world.start(stop_on_failure=True)
-    with pytest.raises(DroverError, match="stop_on_failure is set: fragile: ValueError: a tag is missing"):
+    with pytest.raises(DroverError, match="on_failure is stop: fragile: ValueError: a tag is missing"):
         handle.awaitTermination(60)
     error = handle.exception()
     assert error is not None

@@ -26,6 +26,7 @@ class Parts:
         self.query.exception.return_value = None
         self.driver.failure = None
         self.driver.history = []
+        self.driver.planner.parked = {}
         behind: Any = (self.query, self.driver, self.control, self.queries, self.endpoint)
         self.handle = Handle(self.all.spark, *behind, closes=closes)
 
@@ -51,7 +52,10 @@ def test_progress_joins_sparks_figures_and_drovers_for_the_same_batch() -> None:
     assert (found["name"], found["drover"]["batch"]) == ("n", 3), "Spark has not reported batch 8 yet"
     parts.query.lastProgress = None
     assert (parts.handle.lastProgress or {})["drover"]["batch"] == 4
-    assert [each["batch"] for each in parts.handle.recentProgress] == [3, 4]
+    assert [each["batch"] for each in parts.handle.batches] == [3, 4]
+    parts.query.recentProgress = [{"batchId": 7, "name": "n"}]
+    recent = parts.handle.recentProgress
+    assert [(each.get("name"), each["drover"]["batch"]) for each in recent] == [("n", 3), (None, 4)]
 
 
 def test_calls_are_passed_on() -> None:
@@ -75,7 +79,7 @@ def test_calls_are_passed_on() -> None:
         call.queries.drop(("q",), tenant="t", every=False),
         call.queries.table("t"),
         call.queries.results("q"),
-        call.driver.resume("a"),
+        call.driver.planner.resume("a"),
     ]
     assert handle.proposal is parts.control.proposal()
     assert handle.decisions is parts.control.records

@@ -56,7 +56,7 @@ def test_windows_close_when_no_rows_follow(spark: SparkSession, worlds: Worlds) 
         wait_until(lambda number=number: world.committed() == 2 * number + 1)  # type: ignore[misc]  # a default
     handle.stop()
     assert_same_rows(world.output("counts"), expected_streams(spark, network, numbered(batches))["counts"])
-    assert [entry["sparkBatch"] for entry in handle.recentProgress] == [0, 0, 1, 1]
+    assert [entry["sparkBatch"] for entry in handle.batches] == [0, 0, 1, 1]
 
 
 @pytest.mark.usefixtures("switched_off")

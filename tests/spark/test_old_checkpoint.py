@@ -82,7 +82,7 @@ def continued(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
         assert handle.awaitTermination(120)
     finally:
         handle.stop()
-    batches = [one["batch"] for one in handle.recentProgress if any(one["rowsIn"].values())]
+    batches = [one["batch"] for one in handle.batches if any(one["rowsIn"].values())]
     return Continued(folder, facts, parked, handle, unfinished, [*facts["batches"][:-1], *batches])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from drover.flow.parking import ParkedOperator
 from drover.flow.planlog import read_plan
 from drover.flow.state.storage import open_root
 from drover.network.grid import Epoch, Grid
@@ -18,6 +19,7 @@ def test_a_wish_that_no_batch_has_used_outlives_the_run(tmp_path: Path) -> None:
     planner = Planner(str(tmp_path), START)
     planner.entry_for(0, closing=False)
     planner.replan(lambda plan: plan.move("a", 1))
+    planner.parked = {"b": ParkedOperator("it failed")}
     planner.resume("b")
     planner.save(1)
     kept = read_plan(*open_root(str(tmp_path)), 1)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from drover.flow.frames import Edge
 from drover.flow.node import OperatorFacts
+from drover.flow.parking import ParkedOperator
 from drover.flow.schedule import HopNode
 from drover.load.sample import Sample
 from drover.spark.facts import BatchFacts, BatchSeconds, QueryFacts
@@ -24,7 +25,10 @@ FACTS = BatchFacts(
     rows_out={"j": 2},
     dead_letters={"a": 1},
     watermarks={"a": 7},
-    parked={"broken": "ValueError: no"},
+    parked={
+        "broken": ParkedOperator("ValueError: no"),
+        "waits": ParkedOperator("ValueError: no", holds=True, since=2, at=1.5, rows=3, bytes=40),
+    },
     busy=(0.123456, 0.0),
     wall=(0.3, 0.5),
     loaded=300,
@@ -44,7 +48,8 @@ JSON = {
     "rows": {"j": 2},
     "deadLetters": {"a": 1},
     "watermarks": {"a": 7},
-    "parked": {"broken": "ValueError: no"},
+    "parked": {"broken": "ValueError: no", "waits": "ValueError: no"},
+    "held": {"waits": {"rows": 3, "bytes": 40, "sinceBatch": 2, "since": 1.5}},
     "busy": [0.1235, 0.0],
     "wall": [0.3, 0.5],
     "loaded": 300,

@@ -85,7 +85,7 @@ def observe(handle: Handle, network: Network, checkpoint: Path) -> list[Look]:
     units = units_of(network)
     seen, deadline = 0, time.monotonic() + EVERY * PATIENCE
     while seen < BATCHES:
-        progress: list[dict[str, Any]] = handle.recentProgress
+        progress: list[dict[str, Any]] = handle.batches
         batch = progress[-1]["batch"] if progress else 0
         if batch >= seen + EVERY:
             seen, deadline = batch, time.monotonic() + EVERY * PATIENCE
@@ -116,4 +116,4 @@ def test_files_and_memory_stay_flat(spark: SparkSession, tmp_path: Path) -> None
     assert last.sparks < 1.2 * settled.sparks + 20
     assert last.workers - settled.workers < 60
     assert last.here - settled.here < 60
-    assert len(handle.recentProgress) <= 100
+    assert len(handle.batches) <= 100

@@ -64,7 +64,7 @@ def test_streams_told_apart_by_a_column(spark: SparkSession, tmp_path: Path) -> 
     for stream, rows in expected_streams(spark, network(), {0: batch}).items():
         assert rows.height > 0
         assert_same_rows(sinks[stream].rows(), rows)
-    progress = handle.recentProgress[0]
+    progress = handle.batches[0]
     assert progress["rowsIn"] == {"east": 3, "west": 3, "prices": 8}
     assert progress["deadLetters"] == {"east, west": 2}
     expected = pl.DataFrame({"reason": [f"site is {site}, which is no stream of east, west" for site in ("X", "NULL")]})

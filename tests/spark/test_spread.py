@@ -45,7 +45,7 @@ def test_spread_joins_give_what_plain_spark_gives(spark: SparkSession, worlds: W
     numbered |= dict(enumerate(batches[:3]))
     first = world.drain(nodes=3, control={"mode": "auto", "period": 0, "warm_up": 2, "window": 2, "trial": 0})
     assert first.control.status.failure is None
-    instances = {(each["operator"], each["instance"]) for each in first.recentProgress[0]["samples"]}
+    instances = {(each["operator"], each["instance"]) for each in first.batches[0]["samples"]}
     assert {("pairs", k) for k in range(4)} | {("near", k) for k in range(3)} <= instances
     begun = world.committed() + 1
     world.add(batches[3:])
@@ -114,7 +114,7 @@ def test_shapes_change_while_it_runs_crashes_and_starts_again(spark: SparkSessio
     for stream in network.outputs:
         assert_same_rows(world.output(stream), expected[stream])
         assert expected[stream].height > 0
-    assert max(len(figures["samples"]) for figures in last.recentProgress) > 4
+    assert max(len(figures["samples"]) for figures in last.batches) > 4
     assert (grids(last, "pairs")[-1], last.plan.instances["pairs"].asked) == (Grid(1, 1), 1)
     assert last.plan.nodes == 2
 

@@ -59,5 +59,5 @@ def test_words_of_the_engine_are_names_like_any_other(spark: SparkSession, world
     expected = expected_streams(spark, network, dict(enumerate(batches)))
     for stream in network.outputs:
         assert_same_rows(world.output(stream), expected[stream])
-    assert handle.recentProgress[0]["rows"]["latest"] == 40
-    assert handle.recentProgress[0]["rowsIn"] == {"latest": 40, "dead": 40}
+    assert handle.batches[0]["rows"]["latest"] == 40
+    assert handle.batches[0]["rowsIn"] == {"latest": 40, "dead": 40}

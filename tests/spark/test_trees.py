@@ -96,7 +96,7 @@ def test_operators_climb_out_of_a_full_node_and_results_stay_those_of_the_oracle
     assert "hands" in told.text or "takes" in told.text
 
     again = drain(world, drawn[7:], numbered)
-    assert again.recentProgress[0]["plan"] == handle.plan.number  # where operators are comes from the plan log
+    assert again.batches[0]["plan"] == handle.plan.number  # where operators are comes from the plan log
     check(spark, world, numbered)
     answer = ask(str(world.checkpoint), "explain", unit=min(moved))  # of a run that is stopped
     assert "could also be on" in answer["text"]

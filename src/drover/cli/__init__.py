@@ -2,7 +2,8 @@
 
 Rule 1: results go to standard output, errors to standard error, without a traceback.
 Rule 2: text from a file reaches the terminal only through `visible`.
-Exit codes: 0 success, 1 an error or a closed output pipe, 2 a wrong command line, 130 interrupted.
+Exit codes: 0 success, 1 an error or a closed output pipe, 2 a wrong command line, 3 a run with `--once` that has ended
+with parked operators, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from drover.cli.demo import demo
 from drover.cli.experiment import experiment
 from drover.cli.headroom import headroom
 from drover.cli.inspect import explain, history, status
-from drover.cli.operate import apply, drain, mode, move, spread
+from drover.cli.operate import apply, drain, mode, move, resume, spread
 from drover.cli.plan import plan
 from drover.cli.queries import drop, queries, submit
 from drover.cli.report import report
@@ -30,7 +31,7 @@ from drover.cli.show import show
 from drover.cli.simulate import simulate
 from drover.errors import DroverError, FaultsError, visible
 
-RUNNING: Final = (status, history, explain, apply, drain, mode, move, spread, submit, drop, queries, report)
+RUNNING: Final = (status, history, explain, apply, drain, mode, move, resume, spread, submit, drop, queries, report)
 COMMANDS: Final = (demo, run, check, show, plan, headroom, simulate, experiment, agent, *RUNNING)
 
 

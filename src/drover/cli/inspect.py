@@ -11,7 +11,10 @@ import click
 from drover.cli.headroom import table
 from drover.cli.proposals import Json, describe_move, describe_run_state, units_by_node
 from drover.errors import visible
+from drover.flow.breadcrumbs import Breadcrumb
+from drover.flow.parking import ParkedOperator, describe_parked
 from drover.spark.caller import ask
+from drover.spark.hanging import describe_running
 from drover.wording import count
 
 LAST: Final = 20  # decisions
@@ -53,6 +56,10 @@ def _status_lines(answer: Json, checkpoint: str) -> Iterator[str]:
     )
     if answer["failure"] is not None:
         yield f"the control loop has failed and makes no more decisions: {visible(answer['failure'])}"
+    for one in answer["running_long"]:
+        crumb = Breadcrumb(**{key: value for key, value in one.items() if key != "seconds"})
+        yield visible(describe_running(crumb, one["seconds"]))
+    yield from _parked_lines(answer, checkpoint)
     for what, words in (("waiting", "waits"), ("approved", "is approved and will be applied when the run starts")):
         if (found := answer[what]) is not None:
             moves = count(len(found["moves"]), "move")
@@ -74,6 +81,13 @@ def _status_lines(answer: Json, checkpoint: str) -> Iterator[str]:
         yield "nothing was measured yet"
     else:
         yield f"last decision, in period {last['period']}: {last['kind']}, {visible(last['reason'])}"
+
+
+def _parked_lines(answer: Json, checkpoint: str) -> Iterator[str]:
+    for one in answer["parked"]:
+        details = {key: value for key, value in one.items() if key != "operator"}
+        yield visible(describe_parked(one["operator"], ParkedOperator(**details)))
+        yield f"  to run it again: drover resume {visible(one['operator'])} --from {visible(checkpoint)}"
 
 
 @click.command()

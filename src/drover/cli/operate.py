@@ -1,4 +1,4 @@
-"""`drover apply`, `drain`, `mode`, `move` and `spread`: commands that change a run."""
+"""`drover apply`, `drain`, `mode`, `move`, `resume` and `spread`: commands that change a run."""
 
 from __future__ import annotations
 
@@ -108,6 +108,29 @@ def move(name: str, node: int, checkpoint: str, as_json: bool) -> None:
     else:
         done = f"{visible(answer['unit'])} is on node {answer['node']} from the next batch on, in plan {answer['plan']}"
     print_answer(answer, iter([done]), as_json)
+
+
+@click.command()
+@click.argument("name")
+@from_option
+@json_option
+def resume(name: str, checkpoint: str, as_json: bool) -> None:
+    """Run the parked operator NAME again, with the state it had before it failed.
+
+    It works off the rows that it holds first, and then runs as ever. A running network does this with its next batch,
+    even if no rows come. A stopped one does so when it starts again. If the operator fails again, it is parked again
+    and keeps what it holds. `drover status` lists the parked operators.
+
+    To mend a function of your own, stop the run, correct the function, resume its operator, and start the run.
+
+    \b
+      drover status /data/checkpoint
+      drover resume scored --from /data/checkpoint
+    """  # noqa: D301 - click wants the character itself
+    answer = ask(checkpoint, "resume", operator=name)
+    when = "with the next batch" if answer["running"] else "when the run starts"
+    held = f": it works off {count(answer['rows'], 'row')} that it holds" if answer["holds"] else ""
+    print_answer(answer, iter([f"{visible(answer['operator'])} runs again {when}{held}"]), as_json)
 
 
 @click.command()

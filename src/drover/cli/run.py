@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,6 +18,8 @@ from drover.cli.run_figures import RunFigures
 from drover.cli.timed_step import timed_step
 from drover.cli.watch import poll, watch
 from drover.control.settings import Mode
+from drover.errors import visible
+from drover.flow.parking import ParkedOperator, describe_parked
 from drover.load.files import dumps
 from drover.network.files.disk import write_text
 from drover.placement.starting_plans import STARTING_PLANS
@@ -24,6 +27,7 @@ from drover.runs.model import Run
 
 SHOWN: Final = 6  # results
 EVERYTHING: Final = "*"  # the value of --allow-changes without names; no part of a network has this name
+PARKED: Final = 3  # exit code
 
 
 @click.command()
@@ -52,6 +56,13 @@ EVERYTHING: Final = "*"  # the value of --allow-changes without names; no part o
     flag_value=EVERYTHING,
     help="Let a changed network drop or mix the state of these operators and tables; without names, of all.",
 )
+@click.option("--resume", "resumed", metavar="NAME", multiple=True, help="Run a parked operator again; repeatable.")
+@click.option(
+    "--without",
+    metavar="NAME",
+    multiple=True,
+    help="Park an operator before the first batch, as a last resort; repeatable.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per batch, for programs.")
 def run(
     file: str,
@@ -64,6 +75,8 @@ def run(
     master: str,
     statistics: str | None,
     allow_changes: tuple[str, ...],
+    resumed: tuple[str, ...],
+    without: tuple[str, ...],
     as_json: bool,
 ) -> int:
     """Run the network of a run file until Ctrl-C.
@@ -74,6 +87,9 @@ def run(
 
     A network that was changed since continues, too, unless state would be lost. Then the run is refused before Spark
     starts, with a list and the option --allow-changes to continue. See `drover check --against`.
+
+    An operator that fails is parked and holds its input, unless the run file says otherwise (on_failure). With --once,
+    the exit code is 3 if operators are parked at the end.
 
     \b
       drover check examples/traffic.run.yaml
@@ -97,11 +113,24 @@ def run(
 
         spark = session(f"drover run {given.network.name}", master)
     try:
-        figures = _follow(given, spark, once, limit, statistics, allowed, as_json)
+        figures, parked = _follow(
+            given,
+            spark,
+            once,
+            limit,
+            as_json,
+            statistics=statistics,
+            resume=resumed,
+            without=without,
+            allow_changes=allowed,
+        )
     finally:
         spark.stop()
     click.echo(closing_line(figures, file, once), err=True)
-    return 0
+    for name, one in parked.items():
+        way_out = f"drover resume {name} --from {given.checkpoint}"
+        click.echo(visible(f"{describe_parked(name, one)} To run it again: {way_out}"), err=True)
+    return PARKED if once and parked else 0
 
 
 def _allowed(given: tuple[str, ...]) -> bool | list[str]:
@@ -123,14 +152,20 @@ def _command(file: str, checkpoint: str | None, once: bool) -> str:
 
 def _follow(
     given: Run,
-    spark: Any,  # a Spark session
+    spark: Any,  # Any: a Spark session
     once: bool,
     limit: float | None,
-    statistics: str | None,
-    allowed: bool | list[str],
     as_json: bool,
-) -> RunFigures:
-    """Run the network and show its progress until it ends; then write the statistics, if a file is given."""
+    *,
+    statistics: str | None,
+    resume: Sequence[str],
+    without: Sequence[str],
+    allow_changes: bool | list[str],
+) -> tuple[RunFigures, Mapping[str, ParkedOperator]]:
+    """Run the network and show its progress until it ends; then write the statistics, if a file is given.
+
+    Return the figures of the run, and the operators that are parked at its end.
+    """
     from drover.spark.bind import start  # noqa: PLC0415 - as above
     from drover.spark.failures import readable  # noqa: PLC0415 - as above
     from drover.spark.meter import Meter  # noqa: PLC0415 - as above
@@ -141,7 +176,9 @@ def _follow(
     figures = RunFigures(tuple(source.name for source in network.sources), network.outputs, time.monotonic())
     with catch_interrupts() as stopped, readable(f"network {network.name!r}"):
         besides = {stream: [tail] for stream, tail in tails.items()}
-        handle = start(spark, given, once=once, besides=besides, allow_changes=allowed)
+        handle = start(
+            spark, given, once=once, besides=besides, resume=resume, without=without, allow_changes=allow_changes
+        )
         meter = Meter(network)
         handle.on_batch(meter)
         end = figures.began + limit if limit is not None else float("inf")
@@ -153,7 +190,7 @@ def _follow(
             poll(handle, figures, display)
     if statistics is not None:
         write_text(statistics, dumps(meter.statistics(), network))
-    return figures
+    return figures, handle.held
 
 
 def _display(name: str, tails: dict[str, Any], as_json: bool) -> Display:  # Any: sinks, whose module needs Spark

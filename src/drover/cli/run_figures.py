@@ -120,4 +120,5 @@ def line_of(entry: Entry) -> str:
     took = ", ".join(f"{count:,} from {source}" for source, count in entry["rowsIn"].items()) or "no rows"
     gave = ", ".join(f"{count:,} {stream}" for stream, count in entry["rows"].items()) or "nothing"
     nodes = " ".join(f"{1000 * busy:.0f}" for busy in entry["busy"])
-    return f"batch {entry['batch']}: {took}; gave {gave}; {seconds_of(entry):.2f} s, nodes busy {nodes} ms"
+    parked = f"; parked: {', '.join(entry['parked'])}" if entry.get("parked") else ""
+    return f"batch {entry['batch']}: {took}; gave {gave}; {seconds_of(entry):.2f} s, nodes busy {nodes} ms{parked}"

@@ -17,9 +17,7 @@ EVERY: Final = 0.1  # seconds between polls
 
 def poll(handle: Handle, figures: RunFigures, display: Display) -> None:
     """Add the batches that ended since the last poll, and show them."""
-    entries: Sequence[Entry] = [
-        entry for entry in handle.recentProgress if entry["batch"] > figures.last.get("batch", -1)
-    ]
+    entries: Sequence[Entry] = [entry for entry in handle.batches if entry["batch"] > figures.last.get("batch", -1)]
     figures.add(entries, time.monotonic())
     display.show(figures, entries)
 

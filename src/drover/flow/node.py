@@ -4,7 +4,8 @@ Rule 1: rows stay in memory between operators of one place. All other rows leave
 Rule 2: an operator that fails by its own fault (`is_own_fault`) reads nothing and emits nothing. The other operators
 continue, and the driver learns of the failure. Any other error fails the batch, and Spark runs it again. So a database
 that is down or a full disk parks no operator.
-Rule 3: time is an argument: `cpu` returns the CPU seconds that the process has used so far.
+Rule 3: a parked operator emits nothing. If `parking` says so, it holds its input in its state.
+Rule 4: time is an argument: `cpu` returns the CPU seconds that the process has used so far.
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from drover.flow.breadcrumbs import Mark
 from drover.flow.distribute import DRAW, own_rows, ship
 from drover.flow.families.interest import Interest
 from drover.flow.frames import Edge, Frame, FrameKind, FramePort, edges, pack, stream_port, unpack
+from drover.flow.held import HELD, hold_inputs, work_off
 from drover.flow.instances import JoinInstance, whole_name
 from drover.flow.operators import Runner, UnitState, Watermarks, oldest_epoch
+from drover.flow.operators.calls import FunctionFailedError
+from drover.flow.parking import HeldInput, Parking
 from drover.flow.schedule import HopNode, Schedule
 from drover.load.sample import Sample
 from drover.network.model import Network
@@ -53,6 +58,7 @@ class NodeOutput:
     results: dict[str, pl.DataFrame] = field(default_factory=dict)
     operators: list[OperatorFacts] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
+    held: list[HeldInput] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +69,9 @@ class Task:
     schedule: Schedule
     place: HopNode
     watermarks: Mapping[str, Watermarks]  # by operator
-    parked: frozenset[str] = frozenset()  # operators that failed in an earlier batch and do not run
+    parking: Parking = field(default_factory=Parking)
     interest: Interest | None = None  # the rows that families need; None without families
+    batch: int = 0
 
 
 def run_place(
@@ -74,8 +81,12 @@ def run_place(
     states: Callable[[Operator], UnitState],
     cpu: Callable[[], float],
     families: Callable[[Mapping[str, pl.DataFrame]], None] | None = None,
+    mark: Mark = lambda _kind, _name: None,
 ) -> NodeOutput:
-    """Run the operators of a place on its frames, then `families` on all streams of the place."""
+    """Run the operators of a place on its frames, then `families` on all streams of the place.
+
+    `mark` is told what runs next.
+    """
     outcome = NodeOutput()
     arrived = []
     for frame in frames:
@@ -85,13 +96,31 @@ def run_place(
             outcome.frames.append(frame)  # for a later hop of this node, or for the driver
     rows = unpack(arrived)
     for operator in task.schedule.runs.get(task.place, ()):
-        if whole_name(operator) in task.parked:
+        if whole_name(operator) in task.parking.parked:
+            _hold_one(task, operator, rows, states, outcome)
             rows |= {stream_port(stream): made for stream, made in _nothing(task, operator).items()}
         else:
+            mark("operator", whole_name(operator))
             rows |= _run_one(task, operator, rows, runners, states, cpu, outcome)
     if families is not None:
         families({port.stream: found for port, found in rows.items() if port.kind is FrameKind.ROWS})
     return outcome
+
+
+def _hold_one(
+    task: Task,
+    operator: Operator,
+    rows: Mapping[FramePort, pl.DataFrame],
+    states: Callable[[Operator], UnitState],
+    outcome: NodeOutput,
+) -> None:
+    """Keep the input of a parked operator in its state, if it holds its input; drop what it need not hold any more."""
+    if operator.name in task.parking.discarded:
+        states(operator).evict(HELD, task.batch)
+    if operator.name in task.parking.holding:
+        inputs = _inputs(task.network, operator, rows)
+        held = hold_inputs(states(operator), task.batch, inputs, task.watermarks[operator.name])
+        outcome.held.append(HeldInput(operator.name, *held))
 
 
 def is_own_fault(operator: Operator, error: Exception) -> bool:
@@ -123,11 +152,14 @@ def _run_one(
         inputs = own_rows(operator, inputs)
     state = states(operator)
     try:
-        made = runners(operator).run(inputs, state, task.watermarks[whole_name(operator)])
+        runner = runners(operator)
+        if operator.name in task.parking.working_off:
+            runner = work_off(operator, runner, task.batch)
+        made = runner.run(inputs, state, task.watermarks[whole_name(operator)])
     except Exception as error:
         if not is_own_fault(operator, error):
             raise
-        outcome.failures.append(Failure(whole_name(operator), f"{type(error).__name__}: {error}"))
+        outcome.failures.append(Failure(whole_name(operator), _reason(error)))
         # The runner may have changed the state before it raised.
         state.restore()
         made = _nothing(task, operator)
@@ -145,6 +177,10 @@ def _run_one(
         facts = OperatorFacts(sample, task.place, edges(shipped))
     outcome.operators.append(facts)
     return {stream_port(stream): found for stream, found in made.items()} | local
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, FunctionFailedError) else f"{type(error).__name__}: {error}"
 
 
 def _inputs(network: Network, operator: Operator, rows: Mapping[FramePort, pl.DataFrame]) -> dict[str, pl.DataFrame]:

@@ -7,13 +7,14 @@ Rule 2: an entry is one file, complete or absent, with a checksum.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pyarrow.fs import FileSystem
 
 from drover.errors import DroverError, StateError
+from drover.flow.parking import ParkedOperator, details_to_json, parked_from_json
 from drover.flow.state.documents import FORMAT, seal, unseal
 from drover.flow.state.storage import RESTORE, delete, join, read_whole, sizes, write_whole
 from drover.network.grid import Epoch, Grid, parse_spread
@@ -25,12 +26,17 @@ NAME: Final = re.compile(r"(\d{12})\.json")
 
 @dataclass(frozen=True, slots=True)
 class PlanLogEntry:
-    """A plan that batches use from `batch` on; the other fields hold for `batch` alone."""
+    """A plan that batches use from `batch` on; the other fields hold for `batch` alone.
+
+    What a batch parks stays parked: its commit says so to the batches after it.
+    """
 
     batch: int
     plan: Plan
     closing: bool = False  # whether the batch has no rows and only closes windows
     resumed: tuple[str, ...] = ()  # parked operators that run again
+    parked: Mapping[str, ParkedOperator] = field(default_factory=dict)  # operators that do not run from now on
+    without: Mapping[int, str] = field(default_factory=dict)  # reasons by number of the query: these do not run, either
 
 
 def plan_path(root: str, batch: int) -> str:
@@ -47,6 +53,9 @@ def write_plan(fs: FileSystem, root: str, entry: PlanLogEntry) -> None:
         "node_of": dict(plan.node_of),
         "closing": entry.closing,
         "resumed": list(entry.resumed),
+        "parked": {name: one.reason for name, one in entry.parked.items()},
+        "parking": details_to_json(entry.parked),
+        "without": {str(number): reason for number, reason in entry.without.items()},
         "instances": {join: _written(one) for join, one in plan.instances.items()},
     }
     data, _ = seal({"format": FORMAT, "batch": entry.batch, **body})
@@ -63,7 +72,9 @@ def read_plan(fs: FileSystem, root: str, batch: int) -> PlanLogEntry | None:
     try:
         instances = {join: _read(one) for join, one in body.get("instances", {}).items()}
         plan = Plan(body["number"], body["nodes"], body["node_of"], instances)
-        return PlanLogEntry(written, plan, body["closing"], tuple(body.get("resumed", ())))
+        parked = parked_from_json(body.get("parked", {}), body.get("parking", {}))
+        without = {int(number): reason for number, reason in body.get("without", {}).items()}
+        return PlanLogEntry(written, plan, body["closing"], tuple(body.get("resumed", ())), parked, without)
     except (KeyError, TypeError, ValueError, DroverError) as error:
         raise StateError(path, "a plan", str(error), RESTORE) from error
 

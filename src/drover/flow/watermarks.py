@@ -3,14 +3,16 @@
 Rule 1: as in Spark, a batch uses the watermark of the batches before it, in whole milliseconds.
 Rule 2: an operator's watermark is the lowest watermark of the sources that its rows come from. A source without rows so
 far holds it back; a source without event time does not count.
+Rule 3: an operator that holds its input stops the watermarks of all readers downstream of it, whoever they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from drover.flow.operators import Watermarks
+from drover.flow.parking import WatermarkCaps, holders_of
 from drover.network.durations import Micros
 from drover.network.model import Network
 
@@ -41,24 +43,54 @@ class SourceProgress:
         return replace(self, late=self.now, now=now)
 
 
-def operator_watermarks(network: Network, progress: SourceProgress) -> dict[str, Watermarks]:
-    """Return the watermarks of every operator for a batch."""
-    roots = network.roots()
-    return {
-        operator.name: watermarks_of(
-            network, progress, frozenset[str]().union(*(roots[one] for one in operator.inputs))
+class WatermarkTable:
+    """The watermarks of one batch, for readers of any streams: operators, instances of joins, and queries."""
+
+    def __init__(self, network: Network, progress: SourceProgress, caps: WatermarkCaps | None = None) -> None:
+        self._progress = progress
+        self._caps = WatermarkCaps() if caps is None else caps
+        self._roots = network.roots()
+        self._timed = {source.name for source in network.sources if source.time is not None}
+        # An operator without event time holds back nothing, as a source without it.
+        capping = {
+            operator.name
+            for operator in network.operators
+            if operator.name in self._caps.late and self._sources(operator.inputs)
+        }
+        self._holders = holders_of(network, capping)
+
+    def of(self, streams: Iterable[str]) -> Watermarks:
+        """Return the watermarks of a reader of these streams of the network."""
+        read = tuple(streams)
+        sources = self._sources(read)
+        holders = frozenset[str]().union(*(self._holders[stream] for stream in read))
+        return Watermarks(
+            _capped(_least(sources, self._progress.late), holders, self._caps.late),
+            _capped(_least(sources, self._progress.now), holders, self._caps.now),
         )
-        for operator in network.operators
-    }
+
+    def _sources(self, streams: Iterable[str]) -> frozenset[str]:
+        return frozenset[str]().union(*(self._roots[stream] for stream in streams)) & self._timed
 
 
-def watermarks_of(network: Network, progress: SourceProgress, roots: frozenset[str]) -> Watermarks:
-    """Return the watermarks of an operator whose rows come from these sources."""
-    sources = roots & {source.name for source in network.sources if source.time is not None}
-    return Watermarks(_least(sources, progress.late), _least(sources, progress.now))
+def operator_watermarks(
+    network: Network, progress: SourceProgress, caps: WatermarkCaps | None = None
+) -> dict[str, Watermarks]:
+    """Return the watermarks of every operator for a batch."""
+    table = WatermarkTable(network, progress, caps)
+    return {operator.name: table.of(operator.inputs) for operator in network.operators}
 
 
 def _least(sources: frozenset[str], reached: Mapping[str, Micros]) -> Micros | None:
     if not sources or any(source not in reached for source in sources):
         return None
     return min(reached[source] for source in sources)
+
+
+def _capped(reached: Micros | None, holders: frozenset[str], caps: Mapping[str, Micros | None]) -> Micros | None:
+    for holder in holders & caps.keys():
+        cap = caps[holder]
+        if reached is None or cap is None:
+            return None
+        reached = min(reached, cap)
+    return reached

@@ -17,6 +17,7 @@ from typing import Final
 
 import polars as pl
 
+from drover.flow.breadcrumbs import breadcrumbs
 from drover.flow.families.assignment import FamilyAssignment, MemberCounts, ParkedMember
 from drover.flow.families.family_cache import FamilyCache
 from drover.flow.families.interest import Interest
@@ -25,6 +26,7 @@ from drover.flow.frames import DRIVER, Frame, FrameKind, FramePort, pack, stream
 from drover.flow.instances import JoinInstance
 from drover.flow.node import Failure, NodeOutput, OperatorFacts, Task, run_place
 from drover.flow.operators import CompileContext, Runner, UnitState, Watermarks, late_streams, make_runner
+from drover.flow.parking import HeldInput, Parking
 from drover.flow.recall import Saved, load_state, recall
 from drover.flow.schedule import HopNode, Schedule
 from drover.flow.spill import SPILL_BYTES
@@ -68,7 +70,7 @@ class Assignment:
     watermarks: Mapping[str, Watermarks]  # by operator
     saved: Mapping[str, Saved]  # by operator: the state that the batch starts from
     root: str  # of the checkpoint, a path or URI
-    parked: frozenset[str] = frozenset()  # operators that do not run
+    parking: Parking = field(default_factory=Parking)  # operators that do not run, and those that run again
     rewritten: frozenset[Key] = frozenset()  # parts of state to write in full, even if they have hardly changed
     families: FamilyAssignment | None = None  # the submitted queries, by family
 
@@ -87,6 +89,7 @@ class NodeReport:
     loaded: int = 0  # bytes of state that were not cached and had to be read
     tallies: tuple[MemberCounts, ...] = ()  # of families
     parked: tuple[ParkedMember, ...] = ()  # queries that failed
+    held: tuple[HeldInput, ...] = ()  # by parked operators
 
 
 @dataclass(slots=True)
@@ -220,7 +223,9 @@ def run_worker(
         lambda unit: load_state(assignment.root, unit, assignment.saved.get(unit, {})),
         cache.cpu,
     )
-    outcome, states = _run_operators(assignment, place, frames, cache, families)
+    with breadcrumbs(assignment.root, assignment.batch, place, attempt) as mark:
+        families.mark = mark
+        outcome, states = _run_operators(assignment, place, frames, cache, families)
     states |= families.states
     segments = _save(assignment, place, states, attempt, families.rewritten)
     bounds = _keep(assignment, states, segments, cache)
@@ -233,6 +238,7 @@ def run_worker(
         loaded=cache.loaded - loaded,
         tallies=tuple(families.tallies),
         parked=tuple(families.parked),
+        held=tuple(outcome.held),
     )
     results = {stream_port(stream): rows for stream, rows in outcome.results.items()}
     results |= {FramePort(FrameKind.QUERY_RESULTS, table): rows for table, rows in families.results().items()}
@@ -244,12 +250,15 @@ def _run_operators(
 ) -> tuple[NodeOutput, dict[str, UnitState]]:
     """Run the operators and families of a place; return what they emit, and the state of each operator."""
     states: dict[str, UnitState] = {}
+    holding = assignment.parking.stateful
 
     def runner_of(operator: Operator) -> Runner:
         return cache.runner(assignment.network, operator)
 
     def state_of(operator: Operator) -> UnitState:
-        states[operator.name] = cache.state(assignment, operator.name) if operator.holds_state else UnitState()
+        # What an operator holds while it is parked is state, even if the operator has no other.
+        stateful = operator.holds_state or operator.name in holding
+        states[operator.name] = cache.state(assignment, operator.name) if stateful else UnitState()
         return states[operator.name]
 
     def run_families(streams: Mapping[str, pl.DataFrame]) -> None:
@@ -258,8 +267,16 @@ def _run_operators(
 
     network, _ = cache.compile_context(assignment.network)
     interest = cache.interest(assignment)
-    task = Task(network, assignment.schedule, place, assignment.watermarks, assignment.parked, interest)
-    return run_place(task, frames, runner_of, state_of, cache.cpu, run_families), states
+    task = Task(
+        network,
+        assignment.schedule,
+        place,
+        assignment.watermarks,
+        assignment.parking,
+        interest,
+        assignment.batch,
+    )
+    return run_place(task, frames, runner_of, state_of, cache.cpu, run_families, families.mark), states
 
 
 def _keep(

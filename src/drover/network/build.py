@@ -256,6 +256,7 @@ class Stream:
                 keeps_state=says.keeps_state,
                 cost=says.cost,
                 frame=says.frame,
+                timeout=says.timeout,
                 sticky=sticky,
                 was=was,
             )

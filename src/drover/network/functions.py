@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Any, Final, TypeAlias, TypeVar
 
 from drover.errors import DroverError
+from drover.network.durations import Micros, parse_duration
 from drover.network.schema import Column
 from drover.network.types import DataType, parse_type
 
@@ -32,6 +33,7 @@ class Declaration:
     keeps_state: bool
     cost: str
     frame: str
+    timeout: Micros | None = None
 
 
 def columns_of(types: Mapping[str, str | DataType]) -> tuple[Column, ...]:
@@ -46,9 +48,11 @@ def function(
     keeps_state: bool = False,
     cost: str = "medium",
     frame: str = "polars",
+    timeout: Span | None = None,
 ) -> Callable[[F], F]:
     """Mark a function for use as an operator; the arguments are fields of `UserDefined`."""
-    declaration = Declaration(columns_of(columns), time, keeps_state, cost, frame)
+    limit = None if timeout is None else parse_duration(timeout)
+    declaration = Declaration(columns_of(columns), time, keeps_state, cost, frame, limit)
 
     def mark(marked: F) -> F:
         setattr(marked, MARK, declaration)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
+from drover.control.failing import HOLD_BYTES, OnFailure
 from drover.errors import nearest, nearest_name
 from drover.hierarchy.cluster import CLUSTER, CLUSTERS, NODE
 from drover.hierarchy.layout import MARKS
@@ -205,11 +206,16 @@ SETTINGS: Final = (
         Default(CONTROL.stand_in),
     ),
     Field(
-        "stop_on_failure",
-        codecs.TRUTH,
-        "whether the run ends when an operator fails; else only that operator is parked",
-        FALSE,
+        "on_failure",
+        ChoiceField("what a failing operator does with its input", tuple(OnFailure)),
+        "what happens when an operator fails: it keeps its input until you resume it (hold), its input is lost (skip), "
+        "or the run stops (stop); see docs/how-to/user-functions.md",
+        Default(str(OnFailure.HOLD)),
     ),
+    Field(
+        "hold_bytes", WHOLE, "bytes of input that a parked operator may hold, before the run stops", Default(HOLD_BYTES)
+    ),
+    Field("stop_on_failure", codecs.TRUTH, "deprecated: `true` means `on_failure: stop`", FALSE),
 )
 SECTIONS: Final[Mapping[str, str]] = {
     "run": f"version of this format, {VERSION}; required, and distinguishes a run file from a network file",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from drover.control.failing import HOLD_BYTES, OnFailure
 from drover.control.settings import Control
 from drover.control.tenants import AllLimits
 from drover.hierarchy.cluster import TreeCluster
@@ -66,7 +67,9 @@ class Run:
     plan: str = DEFAULT_PLAN
     trigger: Micros | None = None  # from the start of a batch to the start of the next; None: without a pause
     control: Control = field(default_factory=Control)
-    stop_on_failure: bool = False
+    on_failure: str = str(OnFailure.HOLD)
+    hold_bytes: int = HOLD_BYTES
+    stop_on_failure: bool = False  # an older word for `on_failure: stop`
     queries: tuple[Output, ...] = ()  # sinks for results of submitted queries; empty: no queries are accepted
     limits: AllLimits = field(default_factory=dict)  # of tenants
     cluster: TreeCluster | None = None  # a tree of nodes

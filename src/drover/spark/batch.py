@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import polars as pl
+from py4j.protocol import Py4JError
 from pyspark import SparkContext
-from pyspark.errors import PythonException
+from pyspark.errors import PySparkException, PythonException
 from pyspark.sql import DataFrame, SparkSession
 
 from drover.errors import DroverError, TableError
@@ -28,6 +29,16 @@ from drover.spark.tasks import FRAME_TYPE, NodeTask, RouterReport, RouterTask, S
 ERROR_LINE: Final = re.compile(r"^drover\.errors\.(\w+): (.*)$", re.MULTILINE)
 ADAPTIVE: Final = "spark.sql.adaptive.enabled"
 PICKLED: Final = frozenset({FrameKind.EVENT_TIMES, FrameKind.NODE_REPORT, FrameKind.ROUTER_REPORT})
+DEATH: Final = re.compile("Python worker exited unexpectedly|ExecutorLostFailure")
+TASK: Final = re.compile(r"Task (\d+) in stage")  # the number of a node's task is that of the node
+
+
+class WorkerDiedError(DroverError):
+    """A Python worker of Spark has died in a batch; `node` is the node that it ran, if known."""
+
+    def __init__(self, text: str, node: int | None = None) -> None:
+        super().__init__(text)
+        self.node = node
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +70,23 @@ def run_batch(rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> 
             collected = made.toArrow()
     except PythonException as error:
         raise _drovers_error(error) from error
+    except (PySparkException, Py4JError) as error:
+        if died := worker_death(str(error)):
+            raise died from error
+        raise
     return gather(*fetch(frames_of(collected.columns), assignment.root))
+
+
+def worker_death(text: str) -> WorkerDiedError | None:
+    """Return the death of a worker that an error of Spark tells of; None if it tells of something else."""
+    if not DEATH.search(text):
+        return None
+    task = TASK.search(text)
+    return WorkerDiedError(
+        "a Python worker of Spark died: it ran out of memory, was killed, or native code in it crashed. "
+        "Give workers more memory, or leave out what it ran: drover run FILE --without NAME.",
+        None if task is None else int(task[1]),
+    )
 
 
 def _drovers_error(error: PythonException) -> Exception:

@@ -30,8 +30,13 @@ def start(
     once: bool = False,
     besides: Mapping[str, Sequence[Sink]] | None = None,
     allow_changes: bool | Sequence[str] = False,
+    resume: Sequence[str] = (),
+    without: Sequence[str] = (),
 ) -> Handle:
-    """Start a run; with `once` it ends when all rows available now are processed. `besides` adds sinks."""
+    """Start a run; with `once` it ends when all rows available now are processed.
+
+    `besides` adds sinks. `resume` and `without` are as in `run`.
+    """
     if given.checkpoint is None:
         raise DroverError(
             "checkpoint is missing, but a run keeps its progress and state there. "
@@ -59,6 +64,10 @@ def start(
             nodes=given.nodes,
             plan=given.plan,
             trigger=trigger,
+            on_failure=None if given.stop_on_failure else given.on_failure,
+            hold_bytes=given.hold_bytes,
+            resume=resume,
+            without=without,
             stop_on_failure=given.stop_on_failure,
             control=given.control,
             dead_letters=Several(tuple(letters)) if letters else None,

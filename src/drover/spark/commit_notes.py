@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from drover.flow.parking import ParkedOperator, details_to_json, parked_from_json
 from drover.flow.state.commits import Checkpoint
 from drover.flow.state.digests import Digests
 from drover.flow.watermarks import SourceProgress
@@ -25,7 +26,7 @@ class CommitNotes:
     plan: int = 0  # number of the plan
     planned: int | None = None  # the batch whose entry in the plan log has the plan; None before the first commit
     progress: SourceProgress = field(default_factory=SourceProgress)
-    parked: Mapping[str, str] = field(default_factory=dict)  # reason by operator
+    parked: Mapping[str, ParkedOperator] = field(default_factory=dict)
     files: Digests = field(default_factory=dict)  # what the next start reads besides state and queries
 
 
@@ -37,7 +38,7 @@ def notes_of(checkpoint: Checkpoint) -> CommitNotes:
         int(found.get("plan", 0)),
         found.get("planned"),
         SourceProgress(found.get("late", {}), found.get("now", {})),
-        found.get("parked", {}),
+        parked_from_json(found.get("parked", {}), found.get("parking", {})),
         found.get("files", {}),
     )
 
@@ -50,9 +51,14 @@ def to_json(notes: CommitNotes) -> dict[str, Any]:  # Any: JSON
         "planned": notes.planned,
         "late": dict(notes.progress.late),
         "now": dict(notes.progress.now),
-        "parked": dict(notes.parked),
+        **parked_to_json(notes.parked),
         "files": dict(notes.files),
     }
+
+
+def parked_to_json(parked: Mapping[str, ParkedOperator]) -> dict[str, Any]:  # Any: JSON
+    """Return parked operators as a commit has them: reasons, as always, and all else beside them."""
+    return {"parked": {name: one.reason for name, one in parked.items()}, "parking": details_to_json(parked)}
 
 
 @dataclass(frozen=True, slots=True)

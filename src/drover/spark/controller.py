@@ -27,12 +27,14 @@ from drover.control.record import PeriodOutcome, PeriodRecord, Proposal
 from drover.control.settings import KEYS, Control, check_pins, control_of, settings_to_json
 from drover.control.state import ControlState
 from drover.errors import DroverError, StateError
+from drover.flow.parking import ParkedOperator, describe_parked
 from drover.flow.state.storage import open_root
 from drover.network.grid import SpreadLike
 from drover.network.model import Network
 from drover.placement.plan import Plan
 from drover.spark.closed import SlotWatch
 from drover.spark.facts import BatchFacts
+from drover.spark.hanging import long_running
 from drover.spark.periods import Collected, PeriodAccumulator
 from drover.spark.planner import Planner
 from drover.spark.status import Status
@@ -203,6 +205,8 @@ class Controller:
     @property
     def status(self) -> Status:
         """The present state of the loop."""
+        # Of a stopped run, breadcrumbs only say where it ended.
+        long = long_running(self._planner.root, time.time()) if self._thread.ident is not None else []
         with self._lock:
             last = self._records[-1] if self._records else None
             return Status(
@@ -215,6 +219,8 @@ class Controller:
                 self._state.waiting,
                 self._failure,
                 self._approved if self._thread.ident is None else None,
+                self._planner.parked,
+                tuple(long),
             )
 
     @property
@@ -233,7 +239,9 @@ class Controller:
     def explain(self, unit: str) -> Explanation:
         """Return why a unit is where it is."""
         with self._lock:
-            return explain(unit, self._context(), list(self._records))
+            found = explain(unit, self._context(), list(self._records))
+        parked = self._planner.parked.get(unit)
+        return found if parked is None else replace(found, text=f"{describe_parked(unit, parked)} {found.text}")
 
     def proposal(self) -> CurrentProposal:
         """Return the waiting proposal, or one worked out now; `approve` accepts both."""
@@ -288,6 +296,18 @@ class Controller:
             except DroverError as error:
                 log.warning("the manual change is made, but not recorded: %s", error)
             return self._planner.replan(lambda plan: change(plan, context))
+
+    def resume(self, operator: str) -> ParkedOperator:
+        """Run a parked operator again from the next batch on; return what it holds, which it works off first."""
+        with self._lock:
+            self._check_open()
+            parked = self._planner.parked.get(operator, ParkedOperator(""))
+            self._planner.resume(operator)
+            return parked
+
+    def note_resumes(self, batch: int) -> None:
+        """Save requests to resume operators of a stopped run, whose next batch is `batch`."""
+        self._planner.note_resumes(batch)
 
     def defer(self, name: str) -> Proposal:
         """Approve a proposal of a stopped run: it is carried out when the run starts again."""

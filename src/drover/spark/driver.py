@@ -23,10 +23,10 @@ from typing import Any, Final
 import polars as pl
 from pyspark.sql import DataFrame, SparkSession
 
+from drover.control.failing import FailurePolicy
 from drover.errors import DroverError
 from drover.flow.operators import PENDING, write_pending
 from drover.flow.recall import load_state
-from drover.flow.schedule import make_schedule
 from drover.flow.spill import discard
 from drover.flow.state.commits import Checkpoint, commit, latest
 from drover.flow.state.documents import Commit
@@ -36,20 +36,22 @@ from drover.flow.state.scatter import scattered
 from drover.flow.state.segments import Key
 from drover.flow.state.storage import make_folder, open_root
 from drover.flow.tables import Address, prepare_tables
-from drover.flow.watermarks import SourceProgress, operator_watermarks
-from drover.flow.worker import Assignment, pack_network
+from drover.flow.watermarks import SourceProgress
+from drover.flow.worker import Assignment
 from drover.network.model import Network
 from drover.network.operators import Operator
+from drover.spark.attempts import Attempts, AttemptStart
 from drover.spark.batch import BatchResult, run_batch
 from drover.spark.changes import change_of, check_change, note_network
 from drover.spark.clean_stop import mark_stop, void_stop
 from drover.spark.commit_notes import CommitNotes, notes_of, to_json
 from drover.spark.dead_letters import dead_letter_rows
 from drover.spark.facts import BatchFacts, BatchSeconds, facts_of
+from drover.spark.hanging import tell_what_ran
 from drover.spark.integrity import Integrity
 from drover.spark.offsets import check_follows, read_progress, spark_batch
 from drover.spark.planner import Planner
-from drover.spark.queries.batch import BatchQueries
+from drover.spark.quarantine import Quarantine
 from drover.spark.queries.service import QueryService
 from drover.spark.sinks import Sink
 from drover.spark.sources import UnifiedSources
@@ -76,7 +78,7 @@ class Driver:
     root: str
     planner: Planner
     queries: QueryService  # submitted queries
-    stop_on_failure: bool = False
+    policy: FailurePolicy = field(default_factory=FailurePolicy)  # what happens when an operator fails
     dead_letters: Sink | None = None
     tables: Mapping[str, Address] = field(default_factory=dict, repr=False)  # of every table that operators use
     allow_changes: bool | Collection[str] = False  # operators and tables whose state may be lost, or all
@@ -84,6 +86,7 @@ class Driver:
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     history: list[BatchFacts] = field(default_factory=list)  # of the last batches, oldest first
     failure: BaseException | None = None  # the error that stopped the run
+    attempts: Attempts = field(init=False)
     _lock: Lock | None = None  # on the checkpoint
     _integrity: Integrity = field(init=False)
     _opened: bool = False  # whether the checkpoint was read
@@ -93,6 +96,10 @@ class Driver:
     _ending: threading.Event = field(default_factory=threading.Event)  # no further batch may begin
     _ended: threading.Event = field(default_factory=threading.Event)  # Spark has been told to stop
     _wakeup: threading.Event = field(default_factory=threading.Event)  # windows may be closed, or the run is over
+
+    def __post_init__(self) -> None:
+        self.attempts = Attempts(self.network, self.root, self.planner, self.queries, self.policy, self.tables)
+        self.planner.wake = self._wakeup.set  # a resumed operator works off what it holds, even if no rows come
 
     def open(self) -> None:
         """Lock the checkpoint, refuse it if it belongs to another network, create or check tables, and resume."""
@@ -124,6 +131,7 @@ class Driver:
             self.queries.open(self.checkpoint, self.planner.plan.nodes)
             void_stop(fs, path)
             self._wake_if_windows_can_close()
+            tell_what_ran(self.root, self.checkpoint.batch + 1)
             self._opened = True
         except BaseException:
             self.close()
@@ -149,14 +157,7 @@ class Driver:
     @property
     def parked(self) -> dict[str, str]:
         """Operators that failed and do not run, with the reason."""
-        return dict(notes_of(self.checkpoint).parked)
-
-    def resume(self, operator: str) -> None:
-        """Run a parked operator again from the next batch on."""
-        if operator not in self.parked:
-            known = ", ".join(self.parked) or "none"
-            raise DroverError(f"operator {operator!r} is not parked. Parked: {known}.")
-        self.planner.resume(operator)
+        return {name: one.reason for name, one in self.planner.parked.items()}
 
     def listen(self, listener: Listener) -> None:
         """Call a function with the facts of every batch, once it is committed."""
@@ -202,7 +203,7 @@ class Driver:
         return not (self._ending.is_set() or self.failure is not None or self._lock is None)
 
     def _wake_if_windows_can_close(self) -> None:
-        if self._progress().moved:
+        if self._should_run_without_rows():
             self._wakeup.set()
         else:
             self._wakeup.clear()
@@ -213,12 +214,16 @@ class Driver:
             if self._ending.is_set():
                 return
             self._check_usable()
-            if self._progress().moved:
+            if self._should_run_without_rows():
                 try:
                     self._run(self._no_rows(spark), None)
                 except BaseException as error:
                     self.failure = error
                     raise
+
+    def _should_run_without_rows(self) -> bool:
+        """Return whether a batch without rows would close windows, or work off what a resumed operator holds."""
+        return self._progress().moved or self.planner.resumes
 
     def _check_usable(self) -> None:
         if self.failure is not None:
@@ -241,28 +246,31 @@ class Driver:
         entry = self.planner.entry_for(batch, closing=of_spark is None)
         plan = entry.plan
         progress = self._progress()
-        # An entry holds for later batches, too, but it resumes operators in its own batch only.
-        resumed = entry.resumed if entry.batch == batch else ()
-        parked = {name: reason for name, reason in self.parked.items() if name not in resumed}
-        queries = self.queries.begin_batch(batch, make_schedule(self.network, plan), progress, again=again)
         included = spark_batch(self.checkpoint) if of_spark is None else of_spark
-        self._integrity.begin(self.checkpoint, batch, entry.batch, included)
-        result = run_batch(rows, self.reading.layout, self._assignment(batch, queries, progress, frozenset(parked)))
+
+        def compute(assignment: Assignment) -> BatchResult:
+            self._integrity.begin(self.checkpoint, batch, self.planner.entry_batch, included)
+            return run_batch(rows, self.reading.layout, assignment)
+
+        start = AttemptStart(batch, self.checkpoint.version, progress, self._rewritten)
+        made = self.attempts.run(start, entry, compute, again=again)
+        result, queries = made.result, made.queries
         computed = time.monotonic()
-        parked |= self._failures(result)
         self._deliver(result, batch, rows.sparkSession)
         delivered = time.monotonic()
         notes = CommitNotes(
             included,
             plan.number,
-            entry.batch,
+            self.planner.entry_batch,
             progress.after(self.network, result.latest),
-            parked,
+            made.parked,
             self._integrity.noted(),
         )
         left = obsolete_state(self.checkpoint.version, plan, self.network)
         dropped = (*queries.dropped(self.checkpoint.version), *left)
         self._commit(batch, result, {**to_json(notes), **queries.notes(result)}, dropped)
+        self.planner.parked = made.parked
+        Quarantine(self.root).forget(batch)
         discard(result.files, self.root)
         self._write_tables({segment.unit for report in result.reports for segment in report.segments})
         committed = time.monotonic()
@@ -272,22 +280,7 @@ class Driver:
         self.planner.replan(lambda plan: without_expired_epochs(plan, self.network, result.reports))
         of_queries = self.queries.finish_batch(queries, batch, committed - started, result)
         self._publish(facts_of(batch, plan, result, notes, seconds, of_queries))
-
-    def _assignment(
-        self, batch: int, queries: BatchQueries, progress: SourceProgress, parked: frozenset[str]
-    ) -> Assignment:
-        saved = {unit: dict(parts) for unit, parts in self.checkpoint.version.units.items()}
-        return Assignment(
-            batch,
-            pack_network(self.network, self.tables),
-            queries.schedule,
-            operator_watermarks(self.network, progress),
-            saved,
-            self.root,
-            parked,
-            self._rewritten,
-            queries.families,
-        )
+        self.attempts.check_bound(made.parked)
 
     def _publish(self, facts: BatchFacts) -> None:
         """Append the facts to the history and pass them to all listeners."""
@@ -299,16 +292,6 @@ class Driver:
             except Exception:
                 self._listeners.remove(listener)
                 log.exception("a listener failed in batch %s and is not called again", facts.batch)
-
-    def _failures(self, result: BatchResult) -> dict[str, str]:
-        """Return the operators that failed, with the reason; raise DroverError if the run must stop then."""
-        failed = {failure.operator: failure.reason for report in result.reports for failure in report.failures}
-        if failed and self.stop_on_failure:
-            reasons = "; ".join(f"{operator}: {reason}" for operator, reason in failed.items())
-            raise DroverError(f"operators failed and stop_on_failure is set: {reasons}")
-        if self.stop_on_failure:
-            self.queries.raise_failures(result)
-        return failed
 
     def _deliver(self, result: BatchResult, batch: int, spark: SparkSession) -> None:
         for stream, rows in result.rows.items():

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from drover.flow.frames import Edge
 from drover.flow.node import OperatorFacts
+from drover.flow.parking import ParkedOperator
 from drover.load.sample import Sample
 from drover.network.durations import Micros
 from drover.network.model import Network
@@ -68,7 +69,7 @@ class BatchFacts:
     rows_out: Mapping[str, int] = field(default_factory=dict)  # by output
     dead_letters: Mapping[str, int] = field(default_factory=dict)  # by source
     watermarks: Mapping[str, Micros] = field(default_factory=dict)  # by source
-    parked: Mapping[str, str] = field(default_factory=dict)  # reason by operator
+    parked: Mapping[str, ParkedOperator] = field(default_factory=dict)
     busy: tuple[float, ...] = ()  # (n,) busy seconds of the tasks of each node
     wall: tuple[float, ...] = ()  # (n,) seconds of the tasks of each node
     loaded: int = 0  # bytes of state that workers had to read

@@ -5,6 +5,7 @@ Rule 1: a method with a name of Spark's does what Spark's does. Rule 2: the hand
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -19,6 +20,7 @@ from drover.control.explain import Explanation
 from drover.control.proposals import CurrentProposal
 from drover.control.record import PeriodRecord
 from drover.errors import DroverError
+from drover.flow.parking import ParkedOperator, describe_parked
 from drover.network.grid import SpreadLike
 from drover.network.queries import Query
 from drover.network.queries.notation import QueryEntry
@@ -31,6 +33,8 @@ from drover.spark.progress import describe
 from drover.spark.queries.catalog import QueryLike, Receipt
 from drover.spark.queries.moving import move
 from drover.spark.queries.service import QueryService
+
+log = logging.getLogger(__name__)
 
 
 class Handle:
@@ -85,7 +89,17 @@ class Handle:
 
     @property
     def recentProgress(self) -> list[dict[str, Any]]:  # noqa: N802 - Spark's name
-        """The figures of the last batches; drover's only."""
+        """The figures of the last batches, oldest first, each as in `lastProgress`.
+
+        A batch that only closes windows has the figures of the last of Spark's batches before it.
+        """
+        of_spark: dict[int, Mapping[str, Any]] = {one["batchId"]: one for one in self._query.recentProgress}
+        history = list(self._driver.history)
+        return [{**of_spark.get(facts.spark_batch, {}), "drover": describe(facts)} for facts in history]
+
+    @property
+    def batches(self) -> list[dict[str, Any]]:
+        """The figures of the last batches, oldest first; drover's only."""
         return [describe(facts) for facts in list(self._driver.history)]
 
     @property
@@ -157,15 +171,23 @@ class Handle:
 
     @property
     def parked(self) -> dict[str, str]:
-        """The operators that failed and were stopped, each with the reason."""
+        """The operators that failed and do not run, each with the reason."""
         return self._driver.parked
 
+    @property
+    def held(self) -> dict[str, ParkedOperator]:
+        """The parked operators with what they hold: rows, bytes, and since which batch and time."""
+        return dict(self._driver.planner.parked)
+
     def resume(self, operator: str) -> None:
-        """Run a parked operator again from the next batch on, with its state from before the failure."""
-        self._driver.resume(operator)
+        """Run a parked operator again from the next batch on, with its state from before the failure.
+
+        It works off the rows that it holds first. This needs no new rows: a batch without rows does it.
+        """
+        self._driver.planner.resume(operator)
 
     def listen(self, listener: Callable[[Mapping[str, Any]], object]) -> None:  # Any: JSON
-        """Call a function with drover's figures of every batch, as in `recentProgress`; see `on_batch`."""
+        """Call a function with drover's figures of every batch, as in `batches`; see `on_batch`."""
         self._driver.listen(lambda facts: listener(describe(facts)))
 
     def on_batch(self, listener: Listener) -> None:
@@ -187,7 +209,7 @@ class Handle:
         """Wait until the run ends, at most `timeout` seconds; return whether it has ended.
 
         If an error ended the run, it is raised here: a DroverError for a problem with tables, sinks or operators,
-        otherwise Spark's own error.
+        otherwise Spark's own error. Parked operators are no error: they are in `parked`, and a warning names them.
         """
         try:
             ended = self._query.awaitTermination(timeout) if timeout is not None else self._query.awaitTermination()
@@ -200,6 +222,8 @@ class Handle:
         if self._closes and not self._stopped.is_set():
             self._closes = False
             self._close_windows()
+        for name, parked in self.held.items():
+            log.warning("the run has ended, and %s", describe_parked(name, parked))
         self._end()
         return True
 

@@ -92,8 +92,11 @@ class Integrity:
         `planned` is the batch of its entry in the plan log, and `spark_batch` the last of Spark's batches that it
         includes.
         """
+        plan = _inside(plan_path("", planned))
+        if planned == batch:  # an attempt at the batch that failed may have changed its entry
+            self._known.pop(plan, None)
         logs = follow(self.fs, self.root, self._known, spark_batch)
-        self._known = {**logs, **self._own(NETWORK, _inside(plan_path("", planned)))}
+        self._known = {**logs, **self._own(NETWORK, plan)}
         self._write(checkpoint, batch, begun=True)
 
     def _own(self, *names: str) -> dict[str, str]:

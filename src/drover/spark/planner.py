@@ -9,11 +9,12 @@ Rule 3: on a tree of nodes, every plan keeps each unit on a node that all its in
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from drover.control.tree import Hierarchy
-from drover.errors import DroverError, StateError
+from drover.errors import DroverError, StateError, nearest
+from drover.flow.parking import ParkedOperator
 from drover.flow.planlog import PlanLogEntry, plan_path, read_plan, sweep_plans, write_plan
 from drover.flow.state.commits import Checkpoint
 from drover.flow.state.storage import RESTORE, open_root
@@ -31,6 +32,9 @@ class Planner:
     plan: Plan  # for the next batch
     hierarchy: Hierarchy | None = None  # of a run on a tree of nodes
     begun: PlanLogEntry | None = None  # the entry of the next batch, if an earlier run may have begun it
+    entry_batch: int = -1  # the batch of the entry that was taken or written last
+    parked: Mapping[str, ParkedOperator] = field(default_factory=dict)  # after the last commit
+    wake: Callable[[], object] = lambda: None  # called when a batch should begin even without rows
     _resumed: set[str] = field(default_factory=set)  # parked operators that run again from the next batch on
     _noted: bool = False  # whether the checkpoint has the tree of this run
     _lock: threading.Lock = field(default_factory=threading.Lock)  # held while plan and requests are read or changed
@@ -41,6 +45,7 @@ class Planner:
         check_cluster(fs, path, self.hierarchy, begun=checkpoint.batch >= 0)
         entry = read_plan(fs, path, checkpoint.batch + 1)
         notes = notes_of(checkpoint)
+        self.parked = notes.parked
         if notes.planned is not None and (entry is None or entry.batch < notes.planned):
             raise StateError(plan_path(path, notes.planned), f"plan {notes.plan}", "none", RESTORE)
         return None if entry is None else translated(entry, checkpoint)
@@ -52,7 +57,15 @@ class Planner:
         )
         closing = entry.closing and entry.batch == batch
         if closing or begun:
-            self.begun = replace(entry, plan=self.plan, closing=closing)
+            mine = entry if entry.batch == batch else PlanLogEntry(entry.batch, entry.plan)
+            self.begun = replace(mine, plan=self.plan, closing=closing)
+        noted = read_plan(*open_root(self.root), self._next_new(batch))
+        if noted is not None and noted.batch == self._next_new(batch):
+            self._resumed |= set(noted.resumed)
+
+    def _next_new(self, batch: int) -> int:
+        """Return the first batch from `batch` on that no run has begun."""
+        return batch if self.begun is None else batch + 1
 
     def replan(self, change: Callable[[Plan], Plan]) -> Plan:
         """Change the plan from the next batch on."""
@@ -70,9 +83,36 @@ class Planner:
         return self.plan.nodes
 
     def resume(self, operator: str) -> None:
-        """Run a parked operator again from the next batch on."""
+        """Run a parked operator again from the next batch on; DroverError if it is not parked."""
         with self._lock:
+            parked = {*self.parked, *(() if self.begun is None else self.begun.parked)}
+            if operator not in parked:
+                hint = nearest(operator, parked)
+                known = ", ".join(sorted(parked)) or "none"
+                raise DroverError(f"operator {operator!r} is not parked. {hint}Parked: {known}.")
             self._resumed.add(operator)
+        self.wake()
+
+    def note_resumes(self, batch: int) -> None:
+        """Write requests to resume operators to the log, for a run that is stopped before `batch`."""
+        fs, path = open_root(self.root)
+        target = self._next_new(batch)
+        written = read_plan(fs, path, target)
+        if written is not None:
+            same = written if written.batch == target else PlanLogEntry(target, written.plan)
+            write_plan(fs, path, replace(same, resumed=tuple(sorted({*same.resumed, *self._resumed}))))
+
+    @property
+    def resumes(self) -> bool:
+        """Whether an operator waits to be resumed with the next batch."""
+        with self._lock:
+            return bool(self._resumed)
+
+    def amend(self, entry: PlanLogEntry) -> None:
+        """Write an entry to the log in place of the one for its batch, of which nothing has left the run yet."""
+        with self._lock:
+            write_plan(*open_root(self.root), entry)
+            self.entry_batch = entry.batch
 
     def entry_for(self, batch: int, *, closing: bool) -> PlanLogEntry:
         """Return the entry that a batch runs with, after writing it to the log."""
@@ -90,17 +130,22 @@ class Planner:
                 plan = replace(plan, number=written.plan.number + 1)
             if begun is None:
                 self.plan = plan
-            # `save` may have written the entry of this batch already.
-            if written is not None and written.batch == batch:
-                resumed |= set(written.resumed)
-            wanted = PlanLogEntry(batch, plan, closing, tuple(sorted(resumed)))
+            # `save` may have written the entry of this batch already, or an earlier run of the batch.
+            same = written if written is not None and written.batch == batch else PlanLogEntry(batch, plan)
+            resumed |= set(same.resumed)
+            wanted = PlanLogEntry(batch, plan, closing, tuple(sorted(resumed)), same.parked, same.without)
             if written is not None and _covers(written, wanted):
+                self.entry_batch = written.batch
                 return written
             write_plan(fs, path, wanted)
+            self.entry_batch = batch
             return wanted
 
     def save(self, batch: int) -> None:
-        """Write the plan for `batch` to the log, unless the batch has begun: the next run then continues with it."""
+        """Write the plan for `batch` to the log, unless the batch has begun: the next run then continues with it.
+
+        Requests to resume operators are in this entry, too.
+        """
         fs, path = open_root(self.root)
         written = read_plan(fs, path, batch)
         # Before the first batch there is no entry, and the next run chooses its own first plan.

@@ -1,4 +1,4 @@
-"""The facts of a batch as JSON: what is under `drover` in `lastProgress` and `recentProgress`.
+"""The facts of a batch as JSON: what is under `drover` in `lastProgress`.
 
 Rule 1: this is the edge: dashboards and scripts read these keys, so they do not change.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from drover.flow.node import OperatorFacts
+from drover.flow.parking import ParkedOperator
 from drover.spark.facts import BatchFacts, BatchSeconds, QueryFacts
 
 
@@ -25,7 +26,8 @@ def describe(facts: BatchFacts) -> dict[str, Any]:  # Any: JSON
         "rows": dict(facts.rows_out),
         "deadLetters": dict(facts.dead_letters),
         "watermarks": dict(facts.watermarks),
-        "parked": dict(facts.parked),
+        "parked": {name: one.reason for name, one in facts.parked.items()},
+        "held": {name: _held(one) for name, one in facts.parked.items() if one.holds},
         "busy": _rounded(facts.busy),
         "wall": _rounded(facts.wall),
         "loaded": facts.loaded,
@@ -42,6 +44,10 @@ def _seconds(seconds: BatchSeconds) -> dict[str, float]:
         "sinks": round(seconds.sinks, 4),
         "commit": round(seconds.commit, 4),
     }
+
+
+def _held(one: ParkedOperator) -> dict[str, Any]:  # Any: JSON
+    return {"rows": one.rows, "bytes": one.bytes, "sinceBatch": one.since, "since": one.at}
 
 
 def _sample(one: OperatorFacts) -> dict[str, Any]:  # Any: JSON

@@ -66,6 +66,8 @@ def _status(controller: Controller, _fields: Fields) -> Answer:
         "waiting": None if found.waiting is None else asdict(found.waiting),
         "approved": None if found.approved is None else asdict(found.approved),
         "failure": found.failure,
+        "running_long": [{**asdict(one), "seconds": round(seconds, 1)} for one, seconds in found.running_long],
+        "parked": [{"operator": name, **asdict(one)} for name, one in found.parked.items()],
     }
 
 
@@ -122,6 +124,11 @@ def _move(controller: Controller, fields: Fields) -> Answer:
     return {"unit": fields["unit"], "node": fields["node"], "plan": plan.number}
 
 
+def _resume(controller: Controller, fields: Fields) -> Answer:
+    operator = fields["operator"]
+    return {"operator": operator, **asdict(controller.resume(operator))}
+
+
 def _spread(controller: Controller, fields: Fields) -> Answer:
     join = fields["join"]
     plan = controller.spread(join, fields["spread"])
@@ -140,5 +147,6 @@ REQUESTS: Final[Mapping[str, Request[Controller]]] = {
     "mode": Request(_mode, changes=True, needs={"mode": str}),
     "drain": Request(_drain, changes=True, needs={"node": int}, takes={"empty": bool}),
     "move": Request(_move, changes=True, needs={"unit": str, "node": int}),
+    "resume": Request(_resume, changes=True, needs={"operator": str}),
     "spread": Request(_spread, changes=True, needs={"join": str, "spread": str}),
 }

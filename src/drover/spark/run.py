@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from drover.control.failing import HOLD_BYTES, failure_policy
 from drover.control.rename import rename_history
 from drover.control.settings import Control, check_pins, control_of
 from drover.control.tenants import limits_of
@@ -49,6 +50,10 @@ def run(
     nodes: int = DEFAULT_NODES,
     plan: str | Plan = DEFAULT_PLAN,
     trigger: Mapping[str, Any] | None = None,  # Any: the arguments of Spark's own `trigger`
+    on_failure: str | None = None,
+    hold_bytes: int = HOLD_BYTES,
+    resume: Sequence[str] = (),
+    without: Sequence[str] = (),
     stop_on_failure: bool = False,
     dead_letters: AnySink | None = None,
     tables: Mapping[str, AnyAddress] | None = None,
@@ -70,7 +75,12 @@ def run(
     - `nodes` and `plan` ("round-robin", "hash", or a Plan): used for a new checkpoint. An existing checkpoint continues
       with its own plan.
     - `trigger`: the arguments of Spark's `trigger`, such as {"processingTime": "1 second"} or {"availableNow": True}.
-    - `stop_on_failure`: whether the run ends when an operator fails. Otherwise only that operator is parked.
+    - `on_failure`: what an operator that fails does with its input. "hold", the default: it is parked and keeps its
+      input, up to `hold_bytes`, until you resume it, so nothing is lost. "skip": it is parked and its input is lost.
+      "stop": the run stops. `stop_on_failure=True` is an older word for "stop".
+    - `resume`: parked operators that run again from the next batch on, for example because you have mended a function.
+    - `without`: operators and submitted queries that are parked before the first batch, even if it has begun. This is
+      the last resort if they keep the run from starting.
     - `dead_letters`: a sink for rows that do not fit their source.
     - `tables`: the database of each table as a URI (`sqlite:///path/to/file.db`, `postgresql://user@host/database`).
       Append `#name` or `#schema.name` if the table has another name there. A table that is left out is in `tables.db`
@@ -105,13 +115,20 @@ def run(
         checkpoint,
         planner,
         service,
-        stop_on_failure,
+        failure_policy(on_failure, hold_bytes, stop_on_failure=stop_on_failure),
         None if dead_letters is None else _sink(dead_letters),
         _addresses(network, tables or {}, checkpoint),
         (allow_changes,) if isinstance(allow_changes, str) else allow_changes,
     )
     driver.open()
-    rename_history(*open_root(checkpoint), driver.renamed)
+    try:
+        rename_history(*open_root(checkpoint), driver.renamed)
+        for operator in resume:
+            planner.resume(operator)
+        driver.attempts.leave_out(without)
+    except DroverError:
+        driver.close()
+        raise
     driver.listen(controller)
     controller.start()
     listening = _listen(controller, service, checkpoint) if endpoint else None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from drover.control.record import PeriodRecord, Proposal
 from drover.control.settings import Mode
+from drover.flow.breadcrumbs import Breadcrumb
+from drover.flow.parking import ParkedOperator
 from drover.placement.plan import Plan
 
 
@@ -22,3 +25,5 @@ class Status:
     waiting: Proposal | None
     failure: str | None
     approved: Proposal | None = None  # of a stopped run: applied when it starts again
+    parked: Mapping[str, ParkedOperator] = field(default_factory=dict)  # operators that failed and do not run
+    running_long: tuple[tuple[Breadcrumb, float], ...] = ()  # what runs for long in this batch, with its seconds

@@ -1,7 +1,7 @@
 """Requests to a stopped run, answered from the files of its checkpoint.
 
-Rule 1: only the control loop's state and the query log are written, and only while no run can start. The plan log
-belongs to the data loop, and a batch that was begun is replayed as it was.
+Rule 1: only the control loop's state, the query log and requests to resume operators are written, and only while no run
+can start. A batch that was begun is replayed as it was.
 Rule 2: the next run applies an approved proposal before its first new batch, if plan and nodes are still the same.
 """
 
@@ -27,6 +27,7 @@ from drover.network.model import Network
 from drover.placement.plan import round_robin
 from drover.spark.changes import noted_network
 from drover.spark.controller import Controller
+from drover.spark.offsets import read_progress, spark_batch
 from drover.spark.planner import Planner
 from drover.spark.queries import stopped as queries
 from drover.spark.queries.listing import to_json
@@ -45,8 +46,11 @@ def _network_of(checkpoint: str) -> Network:
     return network
 
 
-def controller_of(checkpoint: str) -> Controller:
-    """Return the controller of a run as the run left it; it must not be started."""
+def controller_of(checkpoint: str, *, begun: bool = False) -> Controller:
+    """Return the controller of a run as the run left it; it must not be started.
+
+    `begun` says that Spark has begun a batch that is not committed.
+    """
     fs, path = open_root(checkpoint)
     network = _network_of(checkpoint)
     cluster = noted_cluster(fs, path)
@@ -56,7 +60,7 @@ def controller_of(checkpoint: str) -> Controller:
     entry = planner.recover(done)
     if entry is None:
         raise DroverError(f"the run on {checkpoint} has not begun a batch, so it has no plan yet. Run it first.")
-    planner.adopt(entry, done.batch + 1, begun=False)
+    planner.adopt(entry, done.batch + 1, begun=begun)
     controller = Controller(network, planner, control_of(history.load_state(fs, path).settings or None))
     controller.recover()
     return controller
@@ -106,6 +110,16 @@ def _drain(checkpoint: str, fields: Fields) -> Answer:
     return REQUESTS["drain"].answer(controller_of(checkpoint), fields)
 
 
+def _resume(checkpoint: str, fields: Fields) -> Answer:
+    """Resume an operator with the first batch that the next run begins anew."""
+    fs, path = open_root(checkpoint)
+    done = latest(fs, path)
+    controller = controller_of(checkpoint, begun=read_progress(fs, path, done).begun > spark_batch(done))
+    found = REQUESTS["resume"].answer(controller, fields)
+    controller.note_resumes(done.batch + 1)
+    return found
+
+
 def _drop(checkpoint: str, fields: Fields) -> Answer:
     """Drop queries; the run starts without them."""
     names = [str(name) for name in fields.get("names", [])]
@@ -118,4 +132,9 @@ WHEN_RUNNING: Final[Mapping[str, str]] = {
     "move": "the run is stopped, so nothing moves. Start it first, or approve a proposal: drover apply.",
     "spread": "the run is stopped, and a join changes its shape between two batches. Start it first.",
 }
-CHANGES: Final[Mapping[str, Callable[[str, Fields], Answer]]] = {"apply": _apply, "drain": _drain, "drop": _drop}
+CHANGES: Final[Mapping[str, Callable[[str, Fields], Answer]]] = {
+    "apply": _apply,
+    "drain": _drain,
+    "drop": _drop,
+    "resume": _resume,
+}

@@ -17,6 +17,7 @@ import polars as pl
 
 from drover.flow.operators import PENDING, write_pending
 from drover.flow.operators.table_write import waiting_writes
+from drover.flow.parking import ParkedOperator
 from drover.flow.planlog import PlanLogEntry
 from drover.flow.recall import load_state
 from drover.flow.state.commits import Checkpoint, commit
@@ -29,7 +30,7 @@ from drover.network.files.network_file import dumps
 from drover.network.operators import TableWrite
 from drover.placement.plan import Plan
 from drover.spark.changes import NetworkChange, checksum_of, note_network, operator_of
-from drover.spark.commit_notes import NetworkSwitch, notes_of, switch_of, switch_to_json
+from drover.spark.commit_notes import NetworkSwitch, notes_of, parked_to_json, switch_of, switch_to_json
 
 Announce = Callable[[Checkpoint, bytes], object]  # of the file with a network, before it is written
 log = logging.getLogger(__name__)
@@ -58,7 +59,7 @@ def switch_network(
         earlier = switch_of(checkpoint)  # plans in the log may be older than this one, too
         renamed = _composed({} if earlier is None else earlier.renamed, comparison.renamed)
         switch = NetworkSwitch(checkpoint.batch + 1, dumps(change.after), checksum_of(change.before), renamed)
-        notes = {**checkpoint.notes, **switch_to_json(switch), "parked": _parked(checkpoint, change)}
+        notes = {**checkpoint.notes, **switch_to_json(switch), **parked_to_json(_parked(checkpoint, change))}
         entry = Commit(switch.batch, found.added, found.bounds, found.dropped, notes)
         checkpoint = commit(*open_root(root), checkpoint, entry)
     note_network(*open_root(root), change.after, partial(announce, checkpoint))
@@ -99,12 +100,12 @@ def _becomes(change: NetworkChange) -> Callable[[Key], str | None]:
     return becomes
 
 
-def _parked(checkpoint: Checkpoint, change: NetworkChange) -> dict[str, str]:
+def _parked(checkpoint: Checkpoint, change: NetworkChange) -> dict[str, ParkedOperator]:
     """Return the parked operators under their new names; one that starts anew runs again."""
     comparison = change.comparison
     lost = comparison.dropped | comparison.gone
     parked = notes_of(checkpoint).parked
-    return {comparison.renamed.get(name, name): why for name, why in parked.items() if name not in lost}
+    return {comparison.renamed.get(name, name): one for name, one in parked.items() if name not in lost}
 
 
 def _composed(first: Mapping[str, str], then: Mapping[str, str]) -> dict[str, str]:

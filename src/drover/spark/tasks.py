@@ -155,7 +155,7 @@ class NodeTask:
         name = state_name(self.assignment.batch, place.node, f"rows-{attempt}")
         sent = spill(made, self.assignment.root, name)
         # A place without work has nothing to report: in a plan with several hops, that is most places.
-        if report.operators or report.tallies or report.parked or report.segments:
+        if report.operators or report.tallies or report.parked or report.segments or report.held or report.failures:
             seconds = time.perf_counter() - started
             report = replace(report, busy=time.process_time() - busy, seconds=seconds)
             origin = self.hop * HOPS_APART + place.node

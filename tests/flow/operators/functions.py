@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -52,4 +54,15 @@ def other_types(frame: pl.DataFrame) -> pl.DataFrame:
 @drover.function(COLUMNS, time="ts", keeps_state=True)
 def no_state(frame: pl.DataFrame, _: bytes | None) -> pl.DataFrame:
     """Return a frame without a state."""
+    return frame.select("ts", "v")
+
+
+@drover.function(COLUMNS, time="ts")
+def loses_time(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.select(pl.when(pl.col("v") > 5).then("ts").alias("ts"), "v")
+
+
+@drover.function(COLUMNS, time="ts", timeout="50 ms")
+def dawdles(frame: pl.DataFrame) -> pl.DataFrame:
+    time.sleep(20)
     return frame.select("ts", "v")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from drover.errors import DroverError
+from drover.flow.operators.calls import FunctionFailedError
 from drover.flow.operators.user import BLOB, WAITING
 from drover.network.functions import AnyFunction
 from tests.flow.operators import functions
@@ -57,9 +58,17 @@ def test_a_state_that_did_not_change_is_not_written_again() -> None:
         pytest.param(functions.no_frame, "returned list, but a frame is expected", id="no frame"),
         pytest.param(functions.other_columns, r"returned columns \['ts', 'w'\], but declares", id="other columns"),
         pytest.param(functions.other_types, "values that do not fit its declared columns", id="other types"),
+        pytest.param(
+            functions.loses_time, r"returned 1 row of 1 with NULL in ts, its event time\.", id="no event time"
+        ),
         pytest.param(functions.no_state, r"but keeps state: it returns \(frame, bytes\)", id="no state"),
     ],
 )
 def test_a_function_that_breaks_its_declaration_is_named(function: AnyFunction, fault: str) -> None:
     with pytest.raises(DroverError, match=rf"function '.*' of operator 'out' .*{fault}"):
         batches(function).only([(0, "a", 1)], now=1)
+
+
+def test_a_call_that_takes_too_long_is_a_failure() -> None:
+    with pytest.raises(FunctionFailedError, match=r"longer than its timeout of 0\.05 s \(at .* in dawdles\)"):
+        batches(functions.dawdles).only([(0, "a", 1)], now=1)

@@ -28,7 +28,7 @@ def nodes(handle: Handle) -> dict[str, int]:
 
 
 def replication(handle: Handle) -> float:
-    found: dict[str, Any] = handle.recentProgress[-1]["queries"]
+    found: dict[str, Any] = handle.batches[-1]["queries"]
     return float(found["replication"])
 
 
@@ -97,7 +97,7 @@ def test_refinement_moves_queries_with_their_state(
     stayed = [name for name in given if name not in moved]
     chosen = {name: given[name] for name in (*moved[:SAMPLED], *stayed[:SAMPLED])}
     assert assert_answers(handle, expected(spark, world.network, chosen, seen)) > MANY
-    last = handle.recentProgress[-1]
+    last = handle.batches[-1]
     handle.stop()
     report = summary_data(build_report(read_run(world.checkpoint)))["queries"]
     assert (report["live"], report["measured"]["batch"]) == (MANY, last["batch"])

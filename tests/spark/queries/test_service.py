@@ -71,7 +71,7 @@ def start_with_many(world: World, files: list[Batch], given: Given) -> tuple[Han
     world.add(files[:1])
     handle = world.start(trigger={"processingTime": "0 seconds"}, **options)
     handle.processAllAvailable()
-    before = handle.recentProgress[-1]["batch"]
+    before = handle.batches[-1]["batch"]
     assert len(submit_all(handle, given).accepted) == len(given) + 2
     world.add(files[1:])
     handle.processAllAvailable()
@@ -112,7 +112,7 @@ def test_ten_thousand_queries_come_and_go_under_load(spark: SparkSession, worlds
     handle.processAllAvailable()
     assert moved.items() <= dict(handle.queries().select("query", "node").iter_rows()).items()
 
-    progress = handle.recentProgress
+    progress = handle.batches
     ended = next(one["batch"] for one in progress if one.get("queries", {}).get("live", 0) not in (0, MANY + 2))
     since = handle.queries().filter(pl.col("query").str.starts_with("r"))["since"].unique().to_list()
     kept = {name: one for name, one in given.items() if name not in set(gone)}

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from drover.flow.parking import ParkedOperator
 from drover.web.report import RunFiles, build_report, summary_data, summary_sentences
 from tests.web.sample_run import proposal, run_files
 
@@ -49,6 +50,13 @@ def test_a_waiting_proposal_and_drained_nodes_are_named() -> None:
     found = sentences(replace(given, saved=saved))
     assert f"Proposal p5 is waiting to be applied: {proposal().reason}." in found
     assert "Drained: node 2." in found
+
+
+def test_parked_operators_are_named() -> None:
+    parked = ParkedOperator("ValueError: no", holds=True, since=3, rows=2, bytes=40)
+    given = replace(run_files(), parked={"scored": parked})
+    assert "Operator scored is parked since batch 3: ValueError: no. It holds 2 rows, 40 bytes." in sentences(given)
+    assert summary_data(build_report(given))["parked"]["scored"]["rows"] == 2
 
 
 def test_programs_get_the_same_as_json() -> None:

@@ -13,10 +13,11 @@ import pyarrow as pa
 from drover.flow.families.members import MEMBER, NODE, MemberTable
 from drover.flow.families.moves import family_and_node
 from drover.flow.operators import Watermarks
+from drover.flow.parking import WatermarkCaps
 from drover.flow.schedule import HopNode, Schedule, arrival
 from drover.flow.state.segments import Key
 from drover.flow.state.versions import Version
-from drover.flow.watermarks import SourceProgress, watermarks_of
+from drover.flow.watermarks import SourceProgress, WatermarkTable
 from drover.network.model import Network
 from drover.network.queries.shape import Shape
 
@@ -35,6 +36,7 @@ class FamilyAssignment:
     watermarks: Mapping[str, tuple[Watermarks, ...]]  # by family, one per step
     arrivals: Mapping[tuple[str, int], tuple[int, ...]] = field(default_factory=dict)
     measured: bool = True  # whether to count rows, state and time by member in this batch
+    without: frozenset[int] = frozenset()  # members that do not run
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,30 +74,32 @@ def make_family_assignment(
     arrivals: Mapping[tuple[str, int], tuple[int, ...]] | None = None,
     *,
     measured: bool = True,
+    caps: WatermarkCaps | None = None,
 ) -> FamilyAssignment | None:
     """Return the families that have members; None if no family has any."""
     live = {shape.id: shape for shape in shapes if shape.id in member_tables and member_tables[shape.id].members}
     if not live:
         return None
     digest = hashlib.sha256(repr(sorted((id_, member_tables[id_].fingerprint) for id_ in live)).encode()).hexdigest()
+    table = WatermarkTable(network, progress, caps)
     return FamilyAssignment(
         digest,
         {id_: pickle.dumps(shape) for id_, shape in live.items()},
         {id_: member_tables[id_] for id_ in live},
-        {id_: _watermarks(shape, network, progress) for id_, shape in live.items()},
+        {id_: _watermarks(shape, table) for id_, shape in live.items()},
         arrivals or {},
         measured,
     )
 
 
-def _watermarks(shape: Shape, network: Network, progress: SourceProgress) -> tuple[Watermarks, ...]:
+def _watermarks(shape: Shape, table: WatermarkTable) -> tuple[Watermarks, ...]:
     """Return the watermarks of every step: those of an operator of the network with the same inputs."""
-    roots = dict(network.roots())
+    made_of: dict[str, frozenset[str]] = {}  # streams of the network behind each stream of the query
     found = []
     for step in shape.steps:
-        reached = frozenset[str]().union(*(roots[stream] for stream in step.inputs))
-        roots |= dict.fromkeys(step.operator.outputs, reached)
-        found.append(watermarks_of(network, progress, reached))
+        read = frozenset[str]().union(*(made_of.get(stream, {stream}) for stream in step.inputs))
+        made_of |= dict.fromkeys(step.operator.outputs, read)
+        found.append(table.of(read))
     return tuple(found)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from drover.flow.breadcrumbs import Mark
 from drover.flow.families.assignment import FamilyAssignment, MemberCounts, ParkedMember
 from drover.flow.families.failing_members import failing_members
 from drover.flow.families.family_cache import FamilyCache
@@ -45,6 +46,7 @@ class FamilyRunner:
         self.live = live
         self.saved = saved
         self.cpu = cpu
+        self.mark: Mark = lambda _kind, _name: None  # is told which family runs next
         self.states: dict[str, UnitState] = {}
         self.rewritten: set[Key] = set()
         self.tallies: list[MemberCounts] = []
@@ -63,8 +65,11 @@ class FamilyRunner:
         """Run families on the streams of the place."""
         for family in families:
             started = self.cpu()
+            self.mark("family", family)
             runner = self.cache.family(assignment, family)
             local = self.cache.local_members(self.root, assignment, family, self.node)
+            if assignment.without:
+                local = local.take(np.flatnonzero(~np.isin(local.numbers, list(assignment.without))))
             units = [unit_name(family, step.operator.name, self.node) for step in runner.shape.steps]
             states = [
                 self.live(unit) if step.operator.holds_state else UnitState()

@@ -1,6 +1,7 @@
 """User-defined operators: a function of the user, called on whole frames.
 
-Rule 1: the returned frame is checked against the declaration of the function; an exception is reported as its fault.
+Rule 1: the returned frame is checked against the declaration of the function: its columns, and that every row has event
+time. An exception, or a call that takes too long, is reported as its fault.
 Rule 2: a function with state gets rows in order of event time. Rows that arrive in another order wait until the
 watermark has passed them.
 """
@@ -14,9 +15,11 @@ import pyarrow as pa
 
 from drover.errors import DroverError, shorten
 from drover.flow.operators.base import CompileContext, Frames, UnitState, Watermarks
+from drover.flow.operators.calls import call
 from drover.network.functions import resolve
 from drover.network.operators import UserDefined
 from drover.network.types import arrow_type, polars_type
+from drover.wording import count
 
 WAITING: Final = "waiting"
 BLOB: Final = "blob"
@@ -31,6 +34,7 @@ class RunUserDefined:
         self.may_be_late = operator.input in context.may_be_late
         self.function = resolve(operator.function)
         self.input = context.network.streams[operator.input]
+        self.limit = None if operator.timeout is None else operator.timeout / 1e6  # seconds
         self.output = {column.name: polars_type(column.type) for column in operator.columns}
 
     def run(self, inputs: Frames, state: UnitState, clock: Watermarks) -> dict[str, pl.DataFrame]:
@@ -40,7 +44,7 @@ class RunUserDefined:
             return {self.operator.name: self._with_state(rows, state, clock)}
         if not rows.height:
             return {self.operator.name: pl.DataFrame(schema=self.output)}
-        return {self.operator.name: self._checked(self.function(self._frame(rows)))}
+        return {self.operator.name: self._checked(call(self.function, self._frame(rows), limit=self.limit))}
 
     def _with_state(self, rows: pl.DataFrame, state: UnitState, clock: Watermarks) -> pl.DataFrame:
         time = self.input.time or ""
@@ -57,7 +61,8 @@ class RunUserDefined:
         if not ready.height:
             return pl.DataFrame(schema=self.output)
         before = state.parts[BLOB]["state"][0] if BLOB in state.parts else None
-        result, after = self._pair(self.function(self._frame(ready.drop(MICROS)), before))
+        made = call(self.function, self._frame(ready.drop(MICROS)), before, limit=self.limit)
+        result, after = self._pair(made)
         if after != before:
             state.replace(BLOB, pl.DataFrame({"state": [after]}, schema={"state": pl.Binary()}))
         return self._checked(result)
@@ -79,9 +84,21 @@ class RunUserDefined:
         if set(frame.columns) != set(self.output):
             raise DroverError(self._says(f"returned columns {frame.columns}, but declares {sorted(self.output)}"))
         try:
-            return frame.select(pl.col(name).cast(kind) for name, kind in self.output.items())
+            rows = frame.select(pl.col(name).cast(kind) for name, kind in self.output.items())
         except pl.exceptions.PolarsError as error:
             raise DroverError(self._says(f"returned values that do not fit its declared columns ({error})")) from error
+
+        self._check_time(rows)
+        return rows
+
+    def _check_time(self, rows: pl.DataFrame) -> None:
+        """Refuse rows without event time: operators behind this one could not put them into a window."""
+        time = self.operator.time
+        nulls = 0 if time is None else rows[time].null_count()
+        if nulls:
+            raise DroverError(
+                self._says(f"returned {count(nulls, 'row')} of {rows.height:,} with NULL in {time}, its event time")
+            )
 
     def _says(self, what: str) -> str:
         return f"function {self.operator.function!r} of operator {self.operator.name!r} {what}. Correct the function."

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
 from drover.errors import Fault
+from drover.network.durations import Micros
 from drover.network.files import codecs
 from drover.network.files.field import FALSE, INPUT, NONE, Default, Field
-from drover.network.operators.base import Derived, Operator, Table, need_time
+from drover.network.operators.base import Derived, Operator, Table, need_time, span_fault
 from drover.network.operators.kind import DeclaredLoad, OperatorKind
 from drover.network.schema import Column, Schema, known, schema_faults
 from drover.network.types import BIGINT, STRING, TIMESTAMP
@@ -42,6 +43,7 @@ class UserDefined(Operator):
     keeps_state: bool = False
     cost: str = "medium"
     frame: str = "polars"
+    timeout: Micros | None = None  # of a call
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -76,6 +78,8 @@ class UserDefined(Operator):
         for field, value, choices in (("cost", self.cost, COST_CLASSES), ("frame", self.frame, FRAMES)):
             if value not in choices:
                 yield Fault((field,), repr(value), f"it must be one of {known(choices)}", "Choose one.")
+        if self.timeout is not None and self.timeout <= 0:
+            yield span_fault("timeout", self.timeout, "it must be above 0", "Write for example 5 s, or leave it out.")
 
     def derive(self, inputs: tuple[Schema, ...], tables: Mapping[str, Table]) -> Derived:
         """Return the declared schema."""
@@ -93,6 +97,9 @@ USER: Final = OperatorKind(
         Field("keeps_state", codecs.TRUTH, "whether it takes and returns a state", FALSE, hides=False),
         Field("cost", codecs.COST, "what it is expected to cost, until it is measured", Default("medium"), hides=False),
         Field("frame", codecs.FRAME, "what it is given and returns", Default("polars"), hides=False),
+        Field(
+            "timeout", codecs.LENGTH, "how long a call may take; a longer one counts as a failure", NONE, hides=False
+        ),
     ),
     summary=lambda operator: operator.function,
     samples=(

@@ -5,8 +5,9 @@ Rule 1: a run without queries has the same assignment, commits and progress as i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Final
 
 import polars as pl
@@ -19,6 +20,7 @@ from drover.flow.families.assignment import (
     unneeded_state,
     with_families,
 )
+from drover.flow.parking import WatermarkCaps
 from drover.flow.schedule import Schedule
 from drover.flow.state.segments import Key
 from drover.flow.state.versions import Version
@@ -40,6 +42,7 @@ class BatchQueries:
     start: BatchStart
     families: FamilyAssignment | None
     schedule: Schedule
+    without: Mapping[int, str] = field(default_factory=dict)  # reasons by number: these do not run in this batch
 
     @property
     def is_used(self) -> bool:
@@ -54,9 +57,13 @@ class BatchQueries:
         """Return what the commit of the batch records about queries."""
         if not self.is_used:
             return {}
-        failed = {str(number): reason for number, reason in failures(result).items()}
+        failed = {str(number): reason for number, reason in self.failures(result).items()}
         query_log = self.start.query_log
         return {NOTES: {MANIFEST_NOTE: query_log.batch, LINK_NOTE: query_log.link, FAILED_NOTE: failed}}
+
+    def failures(self, result: BatchResult) -> dict[int, str]:
+        """Return the queries that are to be parked after the batch, with the reason."""
+        return {**failures(result), **self.without}
 
     def facts(self, result: BatchResult, replication: float) -> QueryFacts:
         """Return the facts of the batch about queries."""
@@ -70,7 +77,7 @@ class BatchQueries:
             live=members.height - parked,
             parked=parked,
             families=len(self.start.families.by_id),
-            failed=len(failed_members(result)),
+            failed=len(self.failures(result)),
             rows=sum(rows.height for rows in results_of(result)),
             replication=replication,
             sent=sent_bytes(result),
@@ -79,17 +86,27 @@ class BatchQueries:
 
 
 def make_batch_queries(
-    start: BatchStart, batch: int, network: Network, schedule: Schedule, progress: SourceProgress
+    start: BatchStart,
+    batch: int,
+    network: Network,
+    schedule: Schedule,
+    progress: SourceProgress,
+    caps: WatermarkCaps | None = None,
+    without: Mapping[int, str] = MappingProxyType({}),
 ) -> BatchQueries:
     """Return what the tasks of a batch need to run its queries, besides the operators of the network."""
     families = start.families
     if not families.by_id:
-        return BatchQueries(start, None, schedule)
+        return BatchQueries(start, None, schedule, without)
     shapes = families.shapes
     stored = families.stored
     measured = is_measured(batch, sum(table.members for table in stored.values()))
-    assignment = make_family_assignment(network, progress, shapes, stored, arrivals(start), measured=measured)
-    return BatchQueries(start, assignment, with_families(schedule, shapes, stored))
+    assignment = make_family_assignment(
+        network, progress, shapes, stored, arrivals(start), measured=measured, caps=caps
+    )
+    if assignment is not None and without:
+        assignment = replace(assignment, without=frozenset(without))
+    return BatchQueries(start, assignment, with_families(schedule, shapes, stored), without)
 
 
 def arrivals(start: BatchStart) -> dict[tuple[str, int], tuple[int, ...]]:

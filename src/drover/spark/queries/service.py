@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 import polars as pl
 from pyspark.sql import SparkSession
 
 from drover.errors import DroverError
+from drover.flow.parking import WatermarkCaps
 from drover.flow.query_log.figures import write_figures
 from drover.flow.schedule import Schedule
 from drover.flow.state.commits import Checkpoint
@@ -25,12 +27,11 @@ from drover.spark.facts import QueryFacts
 from drover.spark.queries.batch import (
     BatchQueries,
     failed_members,
-    failures,
     make_batch_queries,
     results_of,
     sent_bytes,
 )
-from drover.spark.queries.catalog import QueryCatalog, QueryLike, Receipt
+from drover.spark.queries.catalog import BatchStart, QueryCatalog, QueryLike, Receipt
 from drover.spark.queries.families import topic_rates
 from drover.spark.queries.listing import listing
 from drover.spark.queries.metrics import WINDOW, QueryMetrics
@@ -117,16 +118,45 @@ class QueryService:
         except DroverError as error:  # only reports read this file, so the run ends as it would without
             log.warning("the last measurements of queries are not saved: %s", error)
 
-    def begin_batch(self, batch: int, schedule: Schedule, progress: SourceProgress, *, again: bool) -> BatchQueries:
+    def begin_batch(
+        self,
+        batch: int,
+        schedule: Schedule,
+        progress: SourceProgress,
+        caps: WatermarkCaps | None = None,
+        without: Mapping[int, str] = MappingProxyType({}),
+        *,
+        again: bool,
+    ) -> BatchQueries:
         """Return the queries of a batch, written to the query log; a batch run `again` has the same ones as before."""
         start = self._catalog.begin(batch, schedule.nodes, again=again)
-        return make_batch_queries(start, batch, self._network, schedule, progress)
+        return self.assign(start, batch, schedule, progress, caps, without)
+
+    def assign(
+        self,
+        start: BatchStart,
+        batch: int,
+        schedule: Schedule,
+        progress: SourceProgress,
+        caps: WatermarkCaps | None,
+        without: Mapping[int, str],
+    ) -> BatchQueries:
+        """Return the queries of one attempt of a batch, in which those of `without` do not run."""
+        return make_batch_queries(start, batch, self._network, schedule, progress, caps, without)
+
+    def number_of(self, name: str) -> int:
+        """Return the number of a query; DroverError if no query has that name."""
+        return self._catalog.number_of(name)
+
+    def name_of(self, number: int) -> str:
+        """Return the name of a query that has run."""
+        return self._catalog.name_of(number)
 
     def raise_failures(self, result: BatchResult) -> None:
         """Raise DroverError if queries failed in a batch."""
         if failed := failed_members(result):
             reasons = "; ".join(f"{self._catalog.name_of(one.member)}: {one.reason}" for one in failed[:3])
-            raise DroverError(f"queries failed and stop_on_failure is set: {reasons}")
+            raise DroverError(f"queries failed and on_failure is stop: {reasons}")
 
     def write_results(self, result: BatchResult, batch: int, spark: SparkSession) -> None:
         """Write the results of a batch to the sink."""
@@ -139,7 +169,7 @@ class QueryService:
         if not queries.is_used:
             return None
         # The notes of the commit have these failures, too: a run that restarts here parks the same queries.
-        self._catalog.park(failures(result))
+        self._catalog.park(queries.failures(result))
         now = self._clock()
         seconds = now - self._last_batch_at
         self._last_batch_at = now

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, TypeVar
@@ -20,14 +20,17 @@ from drover.control.history import SavedState
 from drover.control.record import PeriodRecord
 from drover.control.settings import Control, control_of
 from drover.errors import DroverError, shorten
+from drover.flow.parking import ParkedOperator
 from drover.flow.planlog import PLANS, read_plan
 from drover.flow.query_log.chain import FOLDER as BOOK
 from drover.flow.query_log.figures import Figures, read_figures
+from drover.flow.state.commits import latest
 from drover.flow.state.layout import COMMITS
 from drover.flow.state.storage import exists, join, open_root, sizes
 from drover.network.model import Network
 from drover.placement.plan import Plan
 from drover.spark.changes import NETWORK, noted_network
+from drover.spark.commit_notes import notes_of
 from drover.spark.queries.stopped import StoredQueries, find
 
 V = TypeVar("V")
@@ -49,6 +52,7 @@ class RunFiles:
     missing: tuple[str, ...] = ()
     queries: StoredQueries | None = None  # None if no query was ever submitted
     query_metrics: Figures | None = None  # last measurements of queries; None if there are none
+    parked: Mapping[str, ParkedOperator] = field(default_factory=dict)  # operators that failed and do not run
 
 
 def read_run(checkpoint: str | os.PathLike[str], last: int | None = None) -> RunFiles:
@@ -72,6 +76,7 @@ def read_run(checkpoint: str | os.PathLike[str], last: int | None = None) -> Run
     if sizes(fs, join(root, BOOK)):
         queries = _read_part(missing, "queries", lambda: find(os.fspath(checkpoint)))
         metrics = _query_metrics(fs, root, missing)
+    parked = _read_part(missing, "parked operators", lambda: notes_of(latest(fs, root)).parked)
     saved_name = "" if saved is None else saved.network
     return RunFiles(
         checkpoint=os.fspath(checkpoint),
@@ -85,6 +90,7 @@ def read_run(checkpoint: str | os.PathLike[str], last: int | None = None) -> Run
         missing=tuple(missing),
         queries=queries,
         query_metrics=metrics,
+        parked=parked or {},
     )
 
 

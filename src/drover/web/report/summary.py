@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from drover.control.record import PeriodOutcome
 from drover.control.settings import Control
 from drover.control.view import capacities
+from drover.flow.parking import describe_parked
 from drover.load.headroom import Headroom
 from drover.web.formatting import clock, duration, finite, number, percent, seconds, size
 from drover.web.report.model import ReportModel
@@ -19,7 +21,7 @@ from drover.wording import count, plural
 
 def summary_sentences(report: ReportModel) -> tuple[str, ...]:
     """Return the most important facts, one sentence or two each."""
-    topics = (_scope, _plan, _decisions, _loads, _batches, _headroom, _queries)
+    topics = (_scope, _parked, _plan, _decisions, _loads, _batches, _headroom, _queries)
     return tuple(sentence for topic in topics for sentence in topic(report))
 
 
@@ -34,6 +36,10 @@ def _scope(report: ReportModel) -> Iterator[str]:
         f"{count(line.total('batches'), 'batch', 'batches')} read {count(rows, 'row')}: "
         f"{number(rows / line.seconds)} per second."
     )
+
+
+def _parked(report: ReportModel) -> Iterator[str]:
+    return (f"Operator {describe_parked(name, one)}" for name, one in report.files.parked.items())
 
 
 def _plan(report: ReportModel) -> Iterator[str]:
@@ -167,6 +173,7 @@ def summary_data(report: ReportModel) -> dict[str, Any]:  # Any: JSON
         "replication": line.mean("replication"),
         "headroom": None if report.headroom is None else _headroom_data(report.headroom),
         "queries": None if report.queries is None else _query_data(report.queries),
+        "parked": {name: asdict(one) for name, one in report.files.parked.items()},
         "missing": list(report.missing),
     }
 

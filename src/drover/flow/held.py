@@ -1,0 +1,82 @@
+"""The input that a parked operator holds, as one part of its state.
+
+Rule 1: rows are kept as they came, batch by batch, with the watermarks that the operator would have had. Worked off in
+this order, they give what the operator would have given.
+Rule 2: the part has the same columns for every operator; the rows are Arrow, each input of a batch in one value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+from drover.flow.frames import decode, encode
+from drover.flow.operators import Frames, Runner, UnitState, Watermarks
+from drover.network.operators import Operator
+
+HELD: Final = "held"  # a part of state
+SCHEMA: Final = {
+    "batch": pl.Int64(),  # first, because it decides which rows have expired
+    "input": pl.String(),
+    "rows": pl.Int64(),
+    "late": pl.Int64(),
+    "now": pl.Int64(),
+    "payload": pl.Binary(),
+}
+
+
+def hold_inputs(state: UnitState, batch: int, inputs: Frames, clock: Watermarks) -> tuple[int, int]:
+    """Add the input of a batch to what is held; return how many rows and bytes are held now.
+
+    An input without rows is not kept. What its batch would have closed is closed by the next one.
+    """
+    kept = [
+        (batch, name, rows.height, clock.late, clock.now, bytes(encode(rows)))
+        for name, rows in inputs.items()
+        if rows.height
+    ]
+    state.append(HELD, pl.DataFrame(kept, schema=SCHEMA, orient="row"))
+    held = state.parts.get(HELD)
+    if held is None:
+        return 0, 0
+    return int(held["rows"].sum()), int(held["payload"].bin.size().sum())
+
+
+def held_batches(state: UnitState, inputs: Frames) -> Iterator[tuple[Frames, Watermarks]]:
+    """Yield what is held, batch by batch, as the operator would have got it; `inputs` gives the columns of each."""
+    held = state.parts.get(HELD)
+    if held is None:
+        return
+    for batch in held.partition_by("batch", maintain_order=True):
+        rows = {name: decode(payload) for name, payload in batch.select("input", "payload").iter_rows()}
+        late, now = batch.select("late", "now").row(0)
+        yield {name: rows.get(name, empty.clear()) for name, empty in inputs.items()}, Watermarks(late, now)
+
+
+def work_off(operator: Operator, runner: Runner, batch: int) -> Runner:
+    """Return a runner that takes what is held first, and then the rows of the batch."""
+    return _WorksOff(runner, batch, at_once=operator.table is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class _WorksOff:
+    """Runs an operator on what it holds; `at_once` gives it everything in one call.
+
+    An operator on a table leaves the rows of a call in its state, in place of those of the call before.
+    """
+
+    runner: Runner
+    batch: int
+    at_once: bool
+
+    def run(self, inputs: Frames, state: UnitState, clock: Watermarks) -> dict[str, pl.DataFrame]:
+        """Return the rows of each output for all batches that are held, and for this one."""
+        batches = [*held_batches(state, inputs), (inputs, clock)]
+        if self.at_once:
+            batches = [({name: pl.concat([each[name] for each, _ in batches]) for name in inputs}, clock)]
+        made = [self.runner.run(rows, state, watermarks) for rows, watermarks in batches]
+        state.evict(HELD, self.batch)
+        return {stream: pl.concat([each[stream] for each in made]) for stream in made[0]}
