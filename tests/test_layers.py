@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "files": set(),
     "wording": set(),
     "network": set(),
-    "runs": {"network", "placement", "hierarchy", "control"},  # what a plan, a tree and a loop may be told
+    "runs": {"network", "placement", "hierarchy", "control", "flow"},  # what a plan, a tree, a loop and a table may be
     "load": {"network"},
     "placement": {"network", "load"},
     "herding": {"network", "load"},

@@ -22,6 +22,7 @@ from drover.placement.starting_plans import DEFAULT_NODES, DEFAULT_PLAN, STARTIN
 from drover.runs.control import LoadSettings, TenantLimits
 from drover.runs.formats import SINK_FORMATS, SOURCE_FORMATS
 from drover.runs.model import Option, Output
+from drover.runs.tables import TABLES
 
 T = TypeVar("T")
 VERSION: Final = "1"  # of the format
@@ -169,6 +170,12 @@ LIMITS: Final = TenantLimits()
 
 SETTINGS: Final = (
     Field("network", PATH, "the network file"),
+    Field(
+        "tables",
+        TABLES,
+        "the database of each table (docs/how-to/tables.md); a table that is left out is in the checkpoint",
+        EMPTY,
+    ),
     Field("dead_letters", SINKS, "sinks for rows that do not fit their source", EMPTY),
     Field(
         "queries",

@@ -54,6 +54,14 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
+class TableAddress:
+    """Where a table of the network is. The URI may contain a password, so it is not part of any text."""
+
+    table: str
+    uri: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """Everything that `drover run` needs to know. Paths are absolute, or URIs."""
 
@@ -61,6 +69,7 @@ class Run:
     sources: Mapping[str, Input]
     sinks: Mapping[str, tuple[Output, ...]] = field(default_factory=dict)
     dead_letters: tuple[Output, ...] = ()
+    tables: tuple[TableAddress, ...] = ()  # a table that is left out is in the checkpoint
     checkpoint: str | None = None
     nodes: int = DEFAULT_NODES
     plan: str = DEFAULT_PLAN

@@ -55,6 +55,7 @@ def start(
             plan=given.plan,
             trigger=trigger,
             stop_on_failure=given.stop_on_failure,
+            tables={one.table: one.uri for one in given.tables},
             control=given.control,
             dead_letters=Several(tuple(letters)) if letters else None,
             queries=[sink_of(output) for output in given.queries] or None,

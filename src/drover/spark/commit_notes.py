@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from drover.flow.state.commits import Checkpoint
+from drover.flow.tables.internal import TablesMark, mark_from
 from drover.flow.watermarks import SourceProgress
 
 NONE: Final = -1  # the batch before Spark's first
@@ -24,6 +25,7 @@ class CommitNotes:
     planned: int | None = None  # the batch whose entry in the plan log has the plan; None before the first commit
     progress: SourceProgress = field(default_factory=SourceProgress)
     parked: Mapping[str, str] = field(default_factory=dict)  # reason by operator
+    tables: TablesMark | None = None  # of the tables in the checkpoint; None if there never were any
 
 
 def notes_of(checkpoint: Checkpoint) -> CommitNotes:
@@ -35,6 +37,7 @@ def notes_of(checkpoint: Checkpoint) -> CommitNotes:
         found.get("planned"),
         SourceProgress(found.get("late", {}), found.get("now", {})),
         found.get("parked", {}),
+        mark_from(found.get("tables")),
     )
 
 
@@ -47,4 +50,5 @@ def to_json(notes: CommitNotes) -> dict[str, Any]:  # Any: JSON
         "late": dict(notes.progress.late),
         "now": dict(notes.progress.now),
         "parked": dict(notes.parked),
+        **({} if notes.tables is None else {"tables": notes.tables.to_json()}),
     }

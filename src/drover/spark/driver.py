@@ -15,6 +15,7 @@ import os
 import socket
 import threading
 import time
+import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -34,7 +35,7 @@ from drover.flow.state.retention import KEEP, sweep
 from drover.flow.state.scatter import scattered
 from drover.flow.state.segments import Key
 from drover.flow.state.storage import open_root
-from drover.flow.tables import Address, prepare_tables
+from drover.flow.tables import Address, TablesMark, mark_written, prepare_tables
 from drover.flow.watermarks import SourceProgress, operator_watermarks
 from drover.flow.worker import Assignment, pack_network
 from drover.network.model import Network
@@ -82,6 +83,7 @@ class Driver:
     _opened: bool = False  # whether the checkpoint was read
     _batch_lock: threading.RLock = field(default_factory=threading.RLock)  # held while a batch runs
     _listeners: list[Listener] = field(default_factory=list)
+    _tables_mark: TablesMark | None = None  # of the tables in the checkpoint
     _rewritten: frozenset[Key] = frozenset()  # parts of state to rewrite in the next batch, to free old files
     _ending: threading.Event = field(default_factory=threading.Event)  # no further batch may begin
     _ended: threading.Event = field(default_factory=threading.Event)  # Spark has been told to stop
@@ -98,7 +100,10 @@ class Driver:
             planned = self.planner.recover(self.checkpoint)
             # Last of the checks, because it writes the new form of the network: a refused run must leave no trace.
             check_network(fs, path, self.network, begun=self.checkpoint.batch >= 0)
-            prepare_tables(self.network, self.tables)
+            noted = notes_of(self.checkpoint).tables
+            self._tables_mark = prepare_tables(
+                self.network, self.tables, noted, self.checkpoint.batch, new_id=uuid.uuid4().hex
+            )
             # The last run may have died between its commit and the tables.
             self._write_tables({operator.name for operator in self.network.operators})
             if planned is not None:
@@ -228,6 +233,7 @@ class Driver:
         computed = time.monotonic()
         parked |= self._failures(result)
         self._deliver(result, batch, rows.sparkSession)
+        self._tables_mark = mark_written(self._tables_mark, self.network, self.tables, batch, result.fed)
         delivered = time.monotonic()
         notes = CommitNotes(
             spark_batch(self.checkpoint) if of_spark is None else of_spark,
@@ -235,6 +241,7 @@ class Driver:
             entry.batch,
             progress.after(self.network, result.latest),
             parked,
+            self._tables_mark,
         )
         left = obsolete_state(self.checkpoint.version, plan, self.network)
         dropped = (*queries.dropped(self.checkpoint.version), *left)

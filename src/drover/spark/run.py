@@ -71,7 +71,8 @@ def run(
     - `dead_letters`: a sink for rows that do not fit their source.
     - `tables`: the database of each table as a URI (`sqlite:///path/to/file.db`, `postgresql://user@host/database`).
       Append `#name` or `#schema.name` if the table has another name there. A table that is left out is in `tables.db`
-      in the checkpoint. A table that does not exist is created; one with other columns than declared is refused.
+      in the checkpoint. A table that operators write is created if it does not exist; one that they only read must
+      exist. A table with other columns than declared is refused.
     - `control`: how load is managed: "observe" (the default), "propose" or "auto", or settings of `drover.Control`.
     - `endpoint`: whether commands such as `drover status`, `plan` and `apply` can reach the run. The checkpoint must be
       on a local disk. See docs/how-to/operations.md.
