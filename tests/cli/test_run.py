@@ -132,3 +132,8 @@ def test_what_is_wrong_is_told_before_spark_starts(
     assert out == ""
     assert fault in err
     assert "starting Spark" not in err
+
+
+def test_rows_of_other_runs_are_either_deleted_or_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(folder / "calls.run.yaml"), "--overwrite", "--adopt"]) == 2
+    assert "--overwrite deletes rows of other runs and --adopt keeps them" in capsys.readouterr().err

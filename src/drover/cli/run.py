@@ -42,6 +42,12 @@ SHOWN: Final = 6  # results
     metavar="FILE",
     help="At the end, write measured rates and costs to FILE, for `drover plan` and `drover headroom`.",
 )
+@click.option(
+    "--overwrite",
+    is_flag=True,
+    help="Delete the files of other runs in the folders of sinks. Only files that drover wrote are deleted.",
+)
+@click.option("--adopt", is_flag=True, help="Add rows to those of other runs in the folders of sinks.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per batch, for programs.")
 def run(
     file: str,
@@ -53,6 +59,8 @@ def run(
     limit: float | None,
     master: str,
     statistics: str | None,
+    overwrite: bool,
+    adopt: bool,
     as_json: bool,
 ) -> int:
     """Run the network of a run file until Ctrl-C.
@@ -65,6 +73,9 @@ def run(
       drover check examples/traffic.run.yaml
       drover run examples/traffic.run.yaml
     """  # noqa: D301 - click wants the character itself
+    if overwrite and adopt:
+        raise click.UsageError("--overwrite deletes rows of other runs and --adopt keeps them: give one of the two")
+    existing = "overwrite" if overwrite else "adopt" if adopt else "refuse"
     given = runs.load(file)
     given = replace(
         given,
@@ -78,7 +89,7 @@ def run(
 
         spark = session(f"drover run {given.network.name}", master)
     try:
-        figures = _follow(given, spark, once, limit, statistics, as_json)
+        figures = _follow(given, spark, once, limit, statistics, existing, as_json)
     finally:
         spark.stop()
     click.echo(closing_line(figures, file, once), err=True)
@@ -86,8 +97,14 @@ def run(
 
 
 def _follow(
-    given: Run, spark: Any, once: bool, limit: float | None, statistics: str | None, as_json: bool
-) -> RunFigures:  # Any: a Spark session
+    given: Run,
+    spark: Any,  # Any: a Spark session
+    once: bool,
+    limit: float | None,
+    statistics: str | None,
+    existing: str,
+    as_json: bool,
+) -> RunFigures:
     """Run the network and show its progress until it ends; then write the statistics, if a file is given."""
     from drover.spark.bind import start  # noqa: PLC0415 - as above
     from drover.spark.failures import readable  # noqa: PLC0415 - as above
@@ -98,7 +115,8 @@ def _follow(
     tails = {stream: Tail(SHOWN) for stream in network.outputs}
     figures = RunFigures(tuple(source.name for source in network.sources), network.outputs, time.monotonic())
     with catch_interrupts() as stopped, readable(f"network {network.name!r}"):
-        handle = start(spark, given, once=once, besides={stream: [tail] for stream, tail in tails.items()})
+        besides = {stream: [tail] for stream, tail in tails.items()}
+        handle = start(spark, given, once=once, besides=besides, existing=existing)
         meter = Meter(network)
         handle.on_batch(meter)
         end = figures.began + limit if limit is not None else float("inf")

@@ -101,6 +101,7 @@ class OneOrMore(Generic[T]):
 
 
 PATH: Final = Text("a path, from the folder of this file, or a URI", "out/suspects", "path")
+FOLDER: Final = Text("a path, from the folder of this file", "out/suspects", "path")
 OPTIONS: Final = MapOf(
     Text("a text", "true"),
     "a mapping of options to their values",
@@ -161,7 +162,7 @@ SOURCE: Final = (
 )
 SINK: Final = (
     Field("write", ChoiceField("a kind of sink", WRITTEN), "format of a file per batch, or console"),
-    Field("path", PATH, "the folder for the files; console has none", NONE),
+    Field("path", FOLDER, "the folder for the files; console has none", NONE),
 )
 SINKS: Final = OneOrMore(RecordField("a sink", SINK, Output, Output("console"), "write"), "a sink, or a list of sinks")
 

@@ -24,9 +24,17 @@ from drover.spark.sources import Given, streams
 
 
 def start(
-    spark: SparkSession, given: Run, *, once: bool = False, besides: Mapping[str, Sequence[Sink]] | None = None
+    spark: SparkSession,
+    given: Run,
+    *,
+    once: bool = False,
+    besides: Mapping[str, Sequence[Sink]] | None = None,
+    existing: str = "refuse",
 ) -> Handle:
-    """Start a run; with `once` it ends when all rows available now are processed. `besides` adds sinks."""
+    """Start a run; with `once` it ends when all rows available now are processed. `besides` adds sinks.
+
+    `existing` says what to do with rows of another run in the folders of sinks, as in `drover.run`.
+    """
     if given.checkpoint is None:
         raise DroverError(
             "checkpoint is missing, but a run keeps its progress and state there. "
@@ -62,6 +70,7 @@ def start(
             limits=given.limits,
             refine=given.refine,
             cluster=given.cluster,
+            existing=existing,
         )
 
 

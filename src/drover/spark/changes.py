@@ -14,7 +14,7 @@ from typing import Final
 
 from pyarrow.fs import FileSystem
 
-from drover.errors import DroverError, StateError
+from drover.errors import START_ANEW, DroverError, StateError
 from drover.flow.state.storage import RESTORE, exists, join, read_whole, write_whole
 from drover.network.files.network_file import dumps, loads
 from drover.network.model import Network
@@ -37,7 +37,7 @@ def check_network(fs: FileSystem, root: str, network: Network, *, begun: bool) -
         if found := list(differences(loads(_unsealed(path, kept)), network)):
             raise DroverError(
                 f"the checkpoint {root} was made by another form of network {network.name!r}: {'; '.join(found)}. "
-                "Take these back, or start with an empty checkpoint directory."
+                f"Take these back, or {START_ANEW}."
             )
     write_whole(fs, path, [data])
 

@@ -26,6 +26,7 @@ class CommitNotes:
     progress: SourceProgress = field(default_factory=SourceProgress)
     parked: Mapping[str, str] = field(default_factory=dict)  # reason by operator
     tables: TablesMark | None = None  # of the tables in the checkpoint; None if there never were any
+    run: str | None = None  # the id of the run; None before the first commit, and in commits of earlier versions
 
 
 def notes_of(checkpoint: Checkpoint) -> CommitNotes:
@@ -38,6 +39,7 @@ def notes_of(checkpoint: Checkpoint) -> CommitNotes:
         SourceProgress(found.get("late", {}), found.get("now", {})),
         found.get("parked", {}),
         mark_from(found.get("tables")),
+        found.get("run"),
     )
 
 
@@ -50,5 +52,6 @@ def to_json(notes: CommitNotes) -> dict[str, Any]:  # Any: JSON
         "late": dict(notes.progress.late),
         "now": dict(notes.progress.now),
         "parked": dict(notes.parked),
+        **({} if notes.run is None else {"run": notes.run}),
         **({} if notes.tables is None else {"tables": notes.tables.to_json()}),
     }

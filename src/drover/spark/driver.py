@@ -16,7 +16,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -49,7 +49,9 @@ from drover.spark.offsets import check_follows, read_progress, spark_batch
 from drover.spark.planner import Planner
 from drover.spark.queries.batch import BatchQueries
 from drover.spark.queries.service import QueryService
-from drover.spark.sinks import Sink
+from drover.spark.run_identity import recall_run, save_run
+from drover.spark.sink_folders import ExistingRows, FolderClaim, check_folders, claim_folders
+from drover.spark.sinks import Sink, sink_folders, with_words
 from drover.spark.sources import UnifiedSources
 from drover.spark.spreading import obsolete_state, without_expired_epochs
 
@@ -76,6 +78,7 @@ class Driver:
     stop_on_failure: bool = False
     dead_letters: Sink | None = None
     tables: Mapping[str, Address] = field(default_factory=dict, repr=False)  # of every table that operators use
+    existing: ExistingRows = ExistingRows.REFUSE  # what to do with sink folders that have rows of another run
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     history: list[BatchFacts] = field(default_factory=list)  # of the last batches, oldest first
     failure: BaseException | None = None  # the error that stopped the run
@@ -83,6 +86,7 @@ class Driver:
     _opened: bool = False  # whether the checkpoint was read
     _batch_lock: threading.RLock = field(default_factory=threading.RLock)  # held while a batch runs
     _listeners: list[Listener] = field(default_factory=list)
+    _run_id: str = ""  # the same for all runs on the checkpoint
     _tables_mark: TablesMark | None = None  # of the tables in the checkpoint
     _rewritten: frozenset[Key] = frozenset()  # parts of state to rewrite in the next batch, to free old files
     _ending: threading.Event = field(default_factory=threading.Event)  # no further batch may begin
@@ -98,12 +102,17 @@ class Driver:
             self.checkpoint = latest(fs, path)
             spark_progress = read_progress(fs, path, self.checkpoint)
             planned = self.planner.recover(self.checkpoint)
+            identity = recall_run(fs, path, notes_of(self.checkpoint).run)
+            claims = check_folders(sink_folders(self._sinks(), self.existing), identity, self.checkpoint.batch)
             # Last of the checks, because it writes the new form of the network: a refused run must leave no trace.
             check_network(fs, path, self.network, begun=self.checkpoint.batch >= 0)
             noted = notes_of(self.checkpoint).tables
             self._tables_mark = prepare_tables(
                 self.network, self.tables, noted, self.checkpoint.batch, new_id=uuid.uuid4().hex
             )
+            save_run(fs, path, identity)
+            self._run_id = identity.id
+            self._claim(claims)
             # The last run may have died between its commit and the tables.
             self._write_tables({operator.name for operator in self.network.operators})
             if planned is not None:
@@ -129,6 +138,22 @@ class Driver:
                     self._lock.release()
                     self._lock = None
         self._wakeup.set()
+
+    def _sinks(self) -> Iterator[Sink]:
+        """Yield every sink of the run."""
+        yield from (sink for several in self.sinks.values() for sink in several)
+        yield from (sink for sink in (self.dead_letters, self.queries.sink) if sink is not None)
+
+    def _claim(self, claims: Iterable[FolderClaim]) -> None:
+        """Mark the folders of sinks with the run, and tell the sinks how to name their files."""
+        claimed = tuple(claims)
+        claim_folders(claimed)
+        words = {claim.path: claim.word for claim in claimed}
+        self.sinks = {stream: tuple(with_words(sink, words) for sink in each) for stream, each in self.sinks.items()}
+        if self.dead_letters is not None:
+            self.dead_letters = with_words(self.dead_letters, words)
+        if self.queries.sink is not None:
+            self.queries.use_sink(with_words(self.queries.sink, words))
 
     @property
     def parked(self) -> dict[str, str]:
@@ -242,6 +267,7 @@ class Driver:
             progress.after(self.network, result.latest),
             parked,
             self._tables_mark,
+            self._run_id,
         )
         left = obsolete_state(self.checkpoint.version, plan, self.network)
         dropped = (*queries.dropped(self.checkpoint.version), *left)

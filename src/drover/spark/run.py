@@ -28,6 +28,7 @@ from drover.spark.offsets import location
 from drover.spark.planner import Planner
 from drover.spark.queries.catalog import QueryCatalog
 from drover.spark.queries.service import QueryService
+from drover.spark.sink_folders import existing_rows
 from drover.spark.sinks import Function, Several, Sink
 from drover.spark.slots import slots
 from drover.spark.sources import Given, read_sources
@@ -56,6 +57,7 @@ def run(
     limits: Mapping[str, Any] | None = None,  # Any: Limits, or its fields
     refine: float = 0.0,
     cluster: TreeCluster | Mapping[str, Any] | None = None,  # Any: as in a run file
+    existing: str = "refuse",
 ) -> Handle:
     """Start a network and return its handle.
 
@@ -81,6 +83,8 @@ def run(
       fewer nodes. See docs/how-to/queries.md.
     - `cluster`: a tree of nodes, as in a run file. Units start as low in it as they can, unless `plan` is a Plan; in
       mode "auto" they move between neighbours. See docs/how-to/trees.md.
+    - `existing`: what to do if the folder of a sink has rows of another run. "refuse" does not start, "overwrite"
+      deletes the files that drover wrote there, "adopt" adds rows to them. It does not concern the run's own rows.
     """
     allowed = limits_of(limits)
     settings = check_pins(control_of(control), units_of(network))
@@ -102,6 +106,7 @@ def run(
         stop_on_failure,
         None if dead_letters is None else _sink(dead_letters),
         _addresses(network, tables or {}, checkpoint),
+        existing_rows(existing),
     )
     driver.open()
     driver.listen(controller)
