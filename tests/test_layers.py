@@ -22,11 +22,12 @@ PARTS = {"network", "runs", "load", *SPREADING, "flow", "control"}
 RUNTIMES = {"sim", "spark", "agents"}
 
 MAY_IMPORT: dict[str, set[str]] = {
-    "errors": set(),  # and every row may import these three
+    "errors": set(),  # and every row may import these four
     "files": set(),
+    "strict_json": {"errors"},
     "wording": set(),
     "network": set(),
-    "runs": {"network", "placement", "hierarchy", "control"},  # what a plan, a tree and a loop may be told
+    "runs": {"network", "placement", "hierarchy", "control", "flow"},  # what a plan, a tree, a loop and a table may be
     "load": {"network"},
     "placement": {"network", "load"},
     "herding": {"network", "load"},
@@ -42,7 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
     "__init__": PARTS | RUNTIMES,  # the public names
 }
-FREE = {"errors", "files", "wording"}  # every layer may import these
+FREE = {"errors", "files", "strict_json", "wording"}  # every layer may import these
 
 TABLES = {"table", "summary", "lines"}  # what an experiment is made of
 LAB_MAY_IMPORT: dict[str, set[str]] = {

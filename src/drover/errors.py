@@ -15,6 +15,8 @@ from drover.wording import count
 SHOWN = 80  # characters of an offending value that an error repeats; the rest is cut
 LONGEST_NAME = 128  # a longer word, or one among more names, is not compared: that would take seconds
 MOST_NAMES = 1_000
+# An empty checkpoint on used sink folders would mix the rows of two runs, so the advice names both.
+START_ANEW = "start with an empty checkpoint directory, and with new sink folders or --overwrite"
 
 
 def shorten(value: object) -> str:

@@ -7,13 +7,28 @@ system, are written by `flow.state.storage`; it follows the same steps with Arro
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO, Final
+from urllib.parse import unquote, urlsplit
 
+SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # at least two characters: C:/ is no scheme
 LONGEST_NAME: Final = 100  # characters of a file's name that its temporary name repeats; a name has at most 255 bytes
+
+
+def local_folder(path: str) -> str | None:
+    """Return a path, or the path of a `file:` URI; None for a URI that is not on this machine.
+
+    >>> local_folder("out"), local_folder("file:///data/out"), local_folder("s3a://bucket/out")
+    ('out', '/data/out', None)
+    """
+    if SCHEME.match(path) is None:
+        return path
+    parts = urlsplit(path)
+    return unquote(parts.path) if parts.scheme == "file" and parts.netloc in ("", "localhost") else None
 
 
 @contextmanager

@@ -169,3 +169,8 @@ def test_lost_state_is_refused_before_spark_starts(
     if not allowed:
         assert "operators.counts: starts anew: size is '20 s', was '10 s'" in said
         assert f"To continue with these changes: drover run {file} --allow-changes counts" in said
+
+
+def test_rows_of_other_runs_are_either_deleted_or_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(folder / "calls.run.yaml"), "--overwrite", "--adopt"]) == 2
+    assert "--overwrite deletes rows of other runs and --adopt keeps them" in capsys.readouterr().err

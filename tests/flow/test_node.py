@@ -11,7 +11,7 @@ import pytest
 import drover
 from drover.errors import TableError
 from drover.flow.node import is_own_fault
-from drover.flow.tables import Address, prepare_tables
+from drover.flow.tables import Address, TableStore, prepare_tables
 from drover.network.operators import Filter, KeyPair, TableRead, TableWrite, UserDefined
 from drover.placement.plan import round_robin
 from tests.flow.harness import Harness
@@ -47,6 +47,7 @@ def test_a_database_that_is_gone_fails_the_batch_and_the_next_try_succeeds(tmp_p
     source.read_table("r", net.table("names", {"k": "int", "name": "string"}, key="k"), on="k", columns="name").output()
     network = net.build()
     tables = {name: Address(f"sqlite://{tmp_path}/t.db") for name in ("kept", "names")}
+    TableStore(network.tables[1], tables["names"]).prepare(written=True)
     prepare_tables(network, tables)
     harness = Harness(network, tables)
     batch = {

@@ -259,6 +259,16 @@ def test_a_fault_in_what_is_read(tmp_path: Path, old: str, new: str, fault: str)
             "sinks.bills.path is 'x/', but sinks.long writes to the same folder",
             id="one folder for two",
         ),
+        pytest.param(
+            "sinks: {long: {write: csv, path: 's3a://bucket/long'}}",
+            r"sinks.long.path is 's3a://bucket/long', but files of sinks are written to local disks\. Name a",
+            id="a folder on another machine",
+        ),
+        pytest.param(
+            "sinks: {long: {write: csv, path: /x}, bills: {write: csv, path: 'file:///x'}}",
+            "sinks.bills.path is 'file:///x', but sinks.long writes to the same folder",
+            id="one folder for two, once as a URI",
+        ),
         pytest.param("queries: csv", "queries.path is missing, but format csv is", id="queries without a folder"),
         pytest.param("limits: 3", "limits is '3', but it must be a mapping of tenants", id="no limits"),
         pytest.param("limits: {a: {querys: 3}}", "limits.a.querys is unknown, .*Did you mean queries", id="limit"),

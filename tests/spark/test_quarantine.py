@@ -35,6 +35,7 @@ def test_only_what_ran_at_two_deaths_of_one_batch_is_suspect(tmp_path: Path) -> 
 
 def test_tasks_that_spark_stopped_are_not_suspect(tmp_path: Path) -> None:
     quarantine = Quarantine(str(tmp_path))
+    found: frozenset[Suspect] = frozenset()
     for _ in range(2):
         left_behind(tmp_path, 5, 0, 0, "innocent")
         left_behind(tmp_path, 5, 0, 1, "f")

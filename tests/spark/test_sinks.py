@@ -8,8 +8,10 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from drover.errors import DroverError
 from drover.network.types import parse_type, polars_type
-from drover.spark.sinks import write_parquet
+from drover.spark.sink_folders import ExistingRows, SinkFolder
+from drover.spark.sinks import Console, Files, Memory, Several, sink_folders, with_words, write_parquet
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 VALUES: dict[str, list[object]] = {
@@ -31,3 +33,35 @@ def test_parquet_is_the_same_in_pieces(tmp_path: Path, large: int) -> None:
     with (tmp_path / "rows.parquet").open("wb") as file:
         write_parquet(given, file, large, piece=250)
     assert_frame_equal(pl.read_parquet(tmp_path / "rows.parquet"), given)
+
+
+@pytest.mark.parametrize("uri", ["s3a://bucket/out", "hdfs:///out", "file://elsewhere/out"])
+def test_a_folder_on_another_machine_is_refused(uri: str) -> None:
+    with pytest.raises(DroverError) as caught:
+        Files(uri)
+    assert str(caught.value) == (
+        f"folder is '{uri}', but files of sinks are written to local disks. Name a local folder. Or give a function of "
+        "a DataFrame and a batch number, which can write anywhere."
+    )
+
+
+def test_a_file_uri_is_a_path(tmp_path: Path) -> None:
+    assert Files(f"file://{tmp_path}/a%20b") == Files(f"{tmp_path}/a b")
+
+
+def test_the_folders_of_all_sinks_are_found_and_get_their_words(tmp_path: Path) -> None:
+    memory = Memory()
+    sink = Several((Files(str(tmp_path / "a")), Several((memory, Files(str(tmp_path / "b"), existing="adopt")))))
+    assert list(sink_folders([Console(), sink], ExistingRows.OVERWRITE)) == [
+        SinkFolder(tmp_path / "a", ExistingRows.OVERWRITE),
+        SinkFolder(tmp_path / "b", ExistingRows.ADOPT),
+    ]
+    bound = with_words(sink, {tmp_path / "a": "", tmp_path / "b": "-0123abcd"})
+    assert isinstance(bound, Several)
+    assert bound.sinks[0] == sink.sinks[0]
+    assert bound.sinks[1] == Several((memory, Files(str(tmp_path / "b"), existing="adopt", word="-0123abcd")))
+
+
+def test_a_choice_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(DroverError, match="existing is 'append', but must be one of refuse, overwrite, adopt"):
+        Files("out", existing="append")

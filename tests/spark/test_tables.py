@@ -17,12 +17,14 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import drover
-from drover.errors import DroverError, TableError
+from drover import runs
+from drover.errors import DroverError, StateError, TableError
 from drover.flow.operators.table_write import greatest_rows
 from drover.flow.tables import Address, TableStore, prepare_tables
 from drover.network.model import Network
 from drover.network.types import polars_type, spark_type
 from drover.placement.plan import round_robin
+from drover.spark import bind
 from drover.spark.driver import Driver
 from drover.spark.handle import Handle
 from drover.spark.run import run
@@ -255,4 +257,52 @@ def test_a_table_that_is_not_as_declared_is_refused_at_the_start(spark: SparkSes
     database.close()
     with pytest.raises(DroverError, match=r"column k is TEXT, but must be REAL \(for double\)"):
         start(network, stream, {}, tmp_path, tables={"kept": f"sqlite://{tmp_path}/t.db"})
-    start(network, stream, {}, tmp_path).awaitTermination()  # the checkpoint is free again
+    names = Address(f"sqlite://{tmp_path}/names.db")
+    fill(network, names, 7)
+    start(network, stream, {}, tmp_path, tables={"names": names}).awaitTermination()  # the checkpoint is free again
+
+
+PLANT: Final = """\
+drover: 1
+name: plant
+sources:
+  readings: {columns: {ts: timestamp, meter: string}, time: ts}
+tables:
+  meters: {columns: {meter: string, city: string}, key: meter}
+  latest: {columns: {meter: string, ts: timestamp}, key: meter}
+operators:
+  located: {kind: table_read, input: readings, from: meters, on: meter, columns: city}
+  keep: {kind: table_write, input: readings, into: latest}
+outputs: located
+"""
+PLANT_RUN: Final = """\
+run: 1
+network: plant.yaml
+sources:
+  readings: {replay: json, path: readings.json}
+sinks:
+  located: {write: parquet, path: out}
+checkpoint: checkpoint
+"""
+
+
+def test_a_run_file_says_where_tables_are_and_a_lost_database_is_noticed(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "plant.yaml").write_text(PLANT, encoding="utf-8")
+    file = tmp_path / "plant.run.yaml"
+    file.write_text(PLANT_RUN, encoding="utf-8")
+    (tmp_path / "readings.json").write_text('{"ts": "2024-01-01T00:00:00Z", "meter": "m1"}\n', encoding="utf-8")
+    with pytest.raises(TableError, match=r"table 'meters' has no address, and the network only reads it.*in the run"):
+        bind.start(spark, runs.load(file), once=True)
+    assert not (tmp_path / "checkpoint" / "tables.db").exists()
+    with sqlite3.connect(tmp_path / "plant.db") as database:
+        database.execute("CREATE TABLE meters (meter TEXT UNIQUE, city TEXT)")
+        database.execute("INSERT INTO meters VALUES ('m1', 'Bern')")
+    database.close()
+    file.write_text(PLANT_RUN + "tables: {meters: 'sqlite:plant.db'}\n", encoding="utf-8")
+    bind.start(spark, runs.load(file), once=True).awaitTermination()
+    assert pl.read_parquet(tmp_path / "out" / "*.parquet")["city"].to_list() == ["Bern"]
+    (tmp_path / "checkpoint" / "tables.db").unlink()
+    with pytest.raises(
+        StateError, match=r"checkpoint/tables.db: expected the tables latest as of batch 0, but found no"
+    ):
+        bind.start(spark, runs.load(file), once=True)

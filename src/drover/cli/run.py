@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ from drover.flow.parking import ParkedOperator, describe_parked
 from drover.load.files import dumps
 from drover.network.files.disk import write_text
 from drover.placement.starting_plans import STARTING_PLANS
-from drover.runs.model import Run
+from drover.runs.model import Run, StartOptions
 
 SHOWN: Final = 6  # results
 EVERYTHING: Final = "*"  # the value of --allow-changes without names; no part of a network has this name
@@ -63,6 +63,12 @@ PARKED: Final = 3  # exit code
     multiple=True,
     help="Park an operator before the first batch, as a last resort; repeatable.",
 )
+@click.option(
+    "--overwrite",
+    is_flag=True,
+    help="Delete the files of other runs in the folders of sinks. Only files that drover wrote are deleted.",
+)
+@click.option("--adopt", is_flag=True, help="Add rows to those of other runs in the folders of sinks.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per batch, for programs.")
 def run(
     file: str,
@@ -77,6 +83,8 @@ def run(
     allow_changes: tuple[str, ...],
     resumed: tuple[str, ...],
     without: tuple[str, ...],
+    overwrite: bool,
+    adopt: bool,
     as_json: bool,
 ) -> int:
     """Run the network of a run file until Ctrl-C.
@@ -95,6 +103,7 @@ def run(
       drover check examples/traffic.run.yaml
       drover run examples/traffic.run.yaml
     """  # noqa: D301 - click wants the character itself
+    options = StartOptions(resumed, without, _allowed(allow_changes), _existing(overwrite, adopt))
     given = runs.load(file)
     given = replace(
         given,
@@ -103,27 +112,16 @@ def run(
         checkpoint=checkpoint or given.checkpoint,
         control=given.control if control is None else replace(given.control, mode=Mode(control)),
     )
-    allowed = _allowed(allow_changes)
     if given.checkpoint is not None:
         from drover.spark.changes import check_start  # noqa: PLC0415 - it reads checkpoints; other commands do not
 
-        check_start(given.checkpoint, given.network, allowed, _command(file, checkpoint, once))
+        check_start(given.checkpoint, given.network, options.allow_changes, _command(file, checkpoint, once))
     with timed_step("starting Spark", {}, "start"):
         from drover.spark.session import session  # noqa: PLC0415 - pyspark takes a second to import
 
         spark = session(f"drover run {given.network.name}", master)
     try:
-        figures, parked = _follow(
-            given,
-            spark,
-            once,
-            limit,
-            as_json,
-            statistics=statistics,
-            resume=resumed,
-            without=without,
-            allow_changes=allowed,
-        )
+        figures, parked = _follow(given, spark, options, once, limit, as_json, statistics)
     finally:
         spark.stop()
     click.echo(closing_line(figures, file, once), err=True)
@@ -131,6 +129,12 @@ def run(
         way_out = f"drover resume {name} --from {given.checkpoint}"
         click.echo(visible(f"{describe_parked(name, one)} To run it again: {way_out}"), err=True)
     return PARKED if once and parked else 0
+
+
+def _existing(overwrite: bool, adopt: bool) -> str:
+    if overwrite and adopt:
+        raise click.UsageError("--overwrite deletes rows of other runs and --adopt keeps them: give one of the two")
+    return "overwrite" if overwrite else "adopt" if adopt else "refuse"
 
 
 def _allowed(given: tuple[str, ...]) -> bool | list[str]:
@@ -153,14 +157,11 @@ def _command(file: str, checkpoint: str | None, once: bool) -> str:
 def _follow(
     given: Run,
     spark: Any,  # Any: a Spark session
+    options: StartOptions,
     once: bool,
     limit: float | None,
     as_json: bool,
-    *,
     statistics: str | None,
-    resume: Sequence[str],
-    without: Sequence[str],
-    allow_changes: bool | list[str],
 ) -> tuple[RunFigures, Mapping[str, ParkedOperator]]:
     """Run the network and show its progress until it ends; then write the statistics, if a file is given.
 
@@ -176,9 +177,7 @@ def _follow(
     figures = RunFigures(tuple(source.name for source in network.sources), network.outputs, time.monotonic())
     with catch_interrupts() as stopped, readable(f"network {network.name!r}"):
         besides = {stream: [tail] for stream, tail in tails.items()}
-        handle = start(
-            spark, given, once=once, besides=besides, resume=resume, without=without, allow_changes=allow_changes
-        )
+        handle = start(spark, given, once=once, besides=besides, options=options)
         meter = Meter(network)
         handle.on_batch(meter)
         end = figures.began + limit if limit is not None else float("inf")

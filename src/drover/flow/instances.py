@@ -13,7 +13,7 @@ from typing import ClassVar, Final
 from drover.diffusion.choose import cheapest, weights_of
 from drover.diffusion.cost import Demand
 from drover.diffusion.epochs import LEFT, RIGHT, START, Epochs, begin, instances, retire
-from drover.errors import DroverError, nearest, shorten
+from drover.errors import START_ANEW, DroverError, nearest, shorten
 from drover.flow.frames import FrameKind, FramePort
 from drover.network.grid import AUTO, SPREAD_RULE, SPREAD_WAY_OUT, Epoch, Grid, Spread, SpreadLike, fits, spread_from
 from drover.network.model import Network
@@ -194,7 +194,7 @@ def spread_join(network: Network, name: str) -> Join:
         raise DroverError(
             f"{shorten(name)} is not a join that can be spread. {nearest(name, known)}"
             f"Known: {', '.join(known) or 'none'}. To spread another join, write spread: auto in the network, "
-            "and start with an empty checkpoint."
+            f"and {START_ANEW}."
         )
     return known[name]
 

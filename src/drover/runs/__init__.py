@@ -28,6 +28,7 @@ from drover.placement.plan import units_of
 from drover.runs.check import input_faults, network_faults, output_faults, shares_faults, sharing_faults
 from drover.runs.fields import SECTIONS, SETTINGS, SINKS, SOURCE, VERSION
 from drover.runs.model import Input, Output, Run
+from drover.runs.tables import absolute_addresses, table_faults
 from drover.wording import count
 
 MARK: Final = "run"
@@ -155,6 +156,7 @@ def _senses(
         if tree is not None:
             yield from (fault.under("cluster") for fault in tree_faults(network, tree))
         yield from network_faults(network, sources, sinks, root.line)
+        yield from table_faults(network, values["tables"])
         yield from (fault.under("control") for fault in unknown_pins(values["control"], units_of(network)))
 
 
@@ -190,6 +192,7 @@ def _absolute(run: Run, folder: Path) -> Run:
         run,
         sources={name: moved(given) for name, given in run.sources.items()},
         sinks={name: tuple(map(moved, each)) for name, each in run.sinks.items()},
+        tables=absolute_addresses(run.tables, folder),
         dead_letters=tuple(map(moved, run.dead_letters)),
         queries=tuple(map(moved, run.queries)),
         checkpoint=None if run.checkpoint is None else _resolved(folder, run.checkpoint),

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
 from drover.errors import Fault, nearest, nearest_name, shorten
+from drover.files import local_folder
 from drover.network.model import Network
 from drover.network.parts import Source
 from drover.network.schema import known
-from drover.runs.formats import SINK_FORMATS, source_format
+from drover.runs.formats import REMOTE_RULE, REMOTE_WAY_OUT, SINK_FORMATS, source_format
 from drover.runs.model import Input, Output
 
 ONLY_REPLAYS: Mapping[str, object] = {
@@ -110,6 +111,8 @@ def output_faults(given: Output) -> Iterator[Fault]:
         yield Fault(("path",), shorten(given.path), f"{given.write} has no path", "Leave it out.")
     if has_path and given.path is None:
         yield Fault(("path",), "missing", f"format {given.write} is in files", "Add path: a folder.")
+    if has_path and given.path is not None and local_folder(given.path) is None:
+        yield Fault(("path",), shorten(given.path), REMOTE_RULE, REMOTE_WAY_OUT)
 
 
 def sharing_faults(sinks: Mapping[tuple[str | int, ...], Output]) -> Iterator[Fault]:
@@ -118,7 +121,7 @@ def sharing_faults(sinks: Mapping[tuple[str | int, ...], Output]) -> Iterator[Fa
     for path, sink in sinks.items():
         if sink.path is None:
             continue
-        first = seen.setdefault((sink.write, sink.path.rstrip("/")), path)
+        first = seen.setdefault((sink.write, (local_folder(sink.path) or sink.path).rstrip("/")), path)
         if first != path:
             other = ".".join(map(str, first))
             yield Fault(

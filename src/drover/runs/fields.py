@@ -23,6 +23,7 @@ from drover.placement.starting_plans import DEFAULT_NODES, DEFAULT_PLAN, STARTIN
 from drover.runs.control import LoadSettings, TenantLimits
 from drover.runs.formats import SINK_FORMATS, SOURCE_FORMATS
 from drover.runs.model import Option, Output
+from drover.runs.tables import TABLES
 
 T = TypeVar("T")
 VERSION: Final = "1"  # of the format
@@ -101,6 +102,7 @@ class OneOrMore(Generic[T]):
 
 
 PATH: Final = Text("a path, from the folder of this file, or a URI", "out/suspects", "path")
+FOLDER: Final = Text("a path, from the folder of this file", "out/suspects", "path")
 OPTIONS: Final = MapOf(
     Text("a text", "true"),
     "a mapping of options to their values",
@@ -161,7 +163,7 @@ SOURCE: Final = (
 )
 SINK: Final = (
     Field("write", ChoiceField("a kind of sink", WRITTEN), "format of a file per batch, or console"),
-    Field("path", PATH, "the folder for the files; console has none", NONE),
+    Field("path", FOLDER, "the folder for the files; console has none", NONE),
 )
 SINKS: Final = OneOrMore(RecordField("a sink", SINK, Output, Output("console"), "write"), "a sink, or a list of sinks")
 
@@ -170,6 +172,12 @@ LIMITS: Final = TenantLimits()
 
 SETTINGS: Final = (
     Field("network", PATH, "the network file"),
+    Field(
+        "tables",
+        TABLES,
+        "the database of each table (docs/how-to/tables.md); a table that is left out is in the checkpoint",
+        EMPTY,
+    ),
     Field("dead_letters", SINKS, "sinks for rows that do not fit their source", EMPTY),
     Field(
         "queries",

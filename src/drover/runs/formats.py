@@ -54,6 +54,8 @@ SINK_FORMATS: Final[Mapping[str, SinkFormat]] = {
         SinkFormat("console", has_path=False),
     )
 }
+REMOTE_RULE: Final = "files of sinks are written to local disks"
+REMOTE_WAY_OUT: Final = "Name a local folder."
 UNKNOWN: Final = SourceFormat("unknown")  # a connector that is not in the table
 
 

@@ -5,7 +5,7 @@ Rule 1: frozen data. Nothing here knows Spark.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from drover.control.failing import HOLD_BYTES, OnFailure
@@ -55,6 +55,14 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
+class TableAddress:
+    """Where a table of the network is. The URI may contain a password, so it is not part of any text."""
+
+    table: str
+    uri: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """Everything that `drover run` needs to know. Paths are absolute, or URIs."""
 
@@ -62,6 +70,7 @@ class Run:
     sources: Mapping[str, Input]
     sinks: Mapping[str, tuple[Output, ...]] = field(default_factory=dict)
     dead_letters: tuple[Output, ...] = ()
+    tables: tuple[TableAddress, ...] = ()  # a table that is left out is in the checkpoint
     checkpoint: str | None = None
     nodes: int = DEFAULT_NODES
     plan: str = DEFAULT_PLAN
@@ -74,3 +83,13 @@ class Run:
     limits: AllLimits = field(default_factory=dict)  # of tenants
     cluster: TreeCluster | None = None  # a tree of nodes
     refine: float = 0.0  # fraction of queries that drover may move per hour
+
+
+@dataclass(frozen=True, slots=True)
+class StartOptions:
+    """What one start of a run file does differently; the fields are arguments of `drover.run`."""
+
+    resume: Sequence[str] = ()
+    without: Sequence[str] = ()
+    allow_changes: bool | Sequence[str] = False
+    existing: str = "refuse"

@@ -53,6 +53,12 @@ class BatchResult:
     files: frozenset[str] = frozenset()  # files that large results came in; delete them once the sinks have the rows
     query_results: Mapping[str, pl.DataFrame] = field(default_factory=dict)  # by the table of the queries' shape
 
+    @property
+    def fed(self) -> frozenset[str]:
+        """The operators that had rows to read."""
+        ran = (one.sample for report in self.reports for one in report.operators)
+        return frozenset(sample.operator for sample in ran if any(sample.rows_in.values()))
+
 
 def run_batch(rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> BatchResult:
     """Run one micro-batch on Spark."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
@@ -14,13 +14,15 @@ from drover.network.parts import Source
 from drover.network.schema import Column
 from drover.network.types import spark_type
 from drover.runs.formats import source_format
-from drover.runs.model import Input, Run
+from drover.runs.model import Input, Run, StartOptions
 from drover.spark.failures import readable
 from drover.spark.handle import Handle
 from drover.spark.replay import replay
 from drover.spark.run import run
 from drover.spark.sinks import Several, Sink, sink_of
 from drover.spark.sources import Given, streams
+
+NO_OPTIONS: Final = StartOptions()
 
 
 def start(
@@ -29,13 +31,11 @@ def start(
     *,
     once: bool = False,
     besides: Mapping[str, Sequence[Sink]] | None = None,
-    allow_changes: bool | Sequence[str] = False,
-    resume: Sequence[str] = (),
-    without: Sequence[str] = (),
+    options: StartOptions = NO_OPTIONS,
 ) -> Handle:
     """Start a run; with `once` it ends when all rows available now are processed.
 
-    `besides` adds sinks. `resume` and `without` are as in `run`.
+    `besides` adds sinks.
     """
     if given.checkpoint is None:
         raise DroverError(
@@ -46,9 +46,6 @@ def start(
     sinks = {
         stream: [*map(sink_of, given.sinks.get(stream, ())), *extra.get(stream, ())] for stream in given.network.outputs
     }
-    trigger: dict[str, bool | str] | None = {"availableNow": True} if once else None
-    if trigger is None and given.trigger is not None:
-        trigger = {"processingTime": f"{given.trigger} microseconds"}
     letters = [sink_of(output) for output in given.dead_letters]
     frames: dict[str, Given] = {}
     for source in given.network.sources:
@@ -63,20 +60,29 @@ def start(
             checkpoint=given.checkpoint,
             nodes=given.nodes,
             plan=given.plan,
-            trigger=trigger,
+            trigger=_trigger(given, once),
             on_failure=None if given.stop_on_failure else given.on_failure,
             hold_bytes=given.hold_bytes,
-            resume=resume,
-            without=without,
+            resume=options.resume,
+            without=options.without,
             stop_on_failure=given.stop_on_failure,
+            tables={one.table: one.uri for one in given.tables},
             control=given.control,
             dead_letters=Several(tuple(letters)) if letters else None,
             queries=[sink_of(output) for output in given.queries] or None,
             limits=given.limits,
             refine=given.refine,
             cluster=given.cluster,
-            allow_changes=allow_changes,
+            allow_changes=options.allow_changes,
+            existing=options.existing,
         )
+
+
+def _trigger(given: Run, once: bool) -> dict[str, bool | str] | None:
+    """Return the arguments of Spark's own `trigger`; None for its default."""
+    if once:
+        return {"availableNow": True}
+    return None if given.trigger is None else {"processingTime": f"{given.trigger} microseconds"}
 
 
 def _read(spark: SparkSession, source: Source, run: Run) -> Mapping[str, Given]:

@@ -18,7 +18,7 @@ from typing import Final
 
 from pyarrow.fs import FileSystem
 
-from drover.errors import DroverError, StateError, visible
+from drover.errors import START_ANEW, DroverError, StateError, visible
 from drover.flow.operators import PENDING
 from drover.flow.planlog import read_plan
 from drover.flow.state.commits import Checkpoint, latest
@@ -128,7 +128,7 @@ def refusal(root: str, change: NetworkChange, undecided: Collection[PartComparis
             f"run once with network: {visible(join(root, NETWORK))}, then continue with the new network."
         )
     if change.comparison.refused:
-        lines.append("Take these back, or start with an empty checkpoint directory.")
+        lines.append(f"Take these back, or {START_ANEW}.")
     elif undecided:
         names = list(dict.fromkeys(part.name for part in undecided))
         lines.append(f"To continue with these changes: {_way_on(names, command)}")

@@ -12,6 +12,7 @@ from typing import Any, Final
 from drover.flow.parking import ParkedOperator, details_to_json, parked_from_json
 from drover.flow.state.commits import Checkpoint
 from drover.flow.state.digests import Digests
+from drover.flow.tables.internal import TablesMark, mark_from
 from drover.flow.watermarks import SourceProgress
 
 NONE: Final = -1  # the batch before Spark's first
@@ -28,6 +29,8 @@ class CommitNotes:
     progress: SourceProgress = field(default_factory=SourceProgress)
     parked: Mapping[str, ParkedOperator] = field(default_factory=dict)
     files: Digests = field(default_factory=dict)  # what the next start reads besides state and queries
+    tables: TablesMark | None = None  # of the tables in the checkpoint; None if there never were any
+    run: str | None = None  # the id of the run; None before the first commit, and in commits of earlier versions
 
 
 def notes_of(checkpoint: Checkpoint) -> CommitNotes:
@@ -40,6 +43,8 @@ def notes_of(checkpoint: Checkpoint) -> CommitNotes:
         SourceProgress(found.get("late", {}), found.get("now", {})),
         parked_from_json(found.get("parked", {}), found.get("parking", {})),
         found.get("files", {}),
+        mark_from(found.get("tables")),
+        found.get("run"),
     )
 
 
@@ -53,6 +58,8 @@ def to_json(notes: CommitNotes) -> dict[str, Any]:  # Any: JSON
         "now": dict(notes.progress.now),
         **parked_to_json(notes.parked),
         "files": dict(notes.files),
+        **({} if notes.run is None else {"run": notes.run}),
+        **({} if notes.tables is None else {"tables": notes.tables.to_json()}),
     }
 
 

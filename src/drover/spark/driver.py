@@ -15,9 +15,8 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final
 
 import polars as pl
@@ -28,35 +27,36 @@ from drover.errors import DroverError
 from drover.flow.operators import PENDING, write_pending
 from drover.flow.recall import load_state
 from drover.flow.spill import discard
-from drover.flow.state.commits import Checkpoint, commit, latest
+from drover.flow.state.commits import Checkpoint, commit
 from drover.flow.state.documents import Commit
 from drover.flow.state.lock import Holder, Lock, hold
 from drover.flow.state.retention import KEEP, sweep
 from drover.flow.state.scatter import scattered
 from drover.flow.state.segments import Key
 from drover.flow.state.storage import make_folder, open_root
-from drover.flow.tables import Address, prepare_tables
+from drover.flow.tables import Address, TablesMark, mark_written
 from drover.flow.watermarks import SourceProgress
 from drover.flow.worker import Assignment
 from drover.network.model import Network
 from drover.network.operators import Operator
-from drover.spark.attempts import Attempts, AttemptStart
+from drover.placement.plan import Plan
+from drover.spark.attempts import Attempt, Attempts, AttemptStart
 from drover.spark.batch import BatchResult, run_batch
-from drover.spark.changes import change_of, check_change, note_network
 from drover.spark.clean_stop import mark_stop, void_stop
 from drover.spark.commit_notes import CommitNotes, notes_of, to_json
 from drover.spark.dead_letters import dead_letter_rows
 from drover.spark.facts import BatchFacts, BatchSeconds, facts_of
 from drover.spark.hanging import tell_what_ran
 from drover.spark.integrity import Integrity
-from drover.spark.offsets import check_follows, read_progress, spark_batch
+from drover.spark.offsets import check_follows, spark_batch
+from drover.spark.opening import Permissions, open_checkpoint
 from drover.spark.planner import Planner
 from drover.spark.quarantine import Quarantine
 from drover.spark.queries.service import QueryService
-from drover.spark.sinks import Sink
+from drover.spark.sink_folders import FolderClaim
+from drover.spark.sinks import Sink, with_words
 from drover.spark.sources import UnifiedSources
 from drover.spark.spreading import obsolete_state, without_expired_epochs
-from drover.spark.switch import switch_network
 
 SWEEP_EVERY: Final = 20  # batches
 # Spark searches the error of a Python function for this text to tell an interruption by `stop` from a failure. Without
@@ -81,7 +81,7 @@ class Driver:
     policy: FailurePolicy = field(default_factory=FailurePolicy)  # what happens when an operator fails
     dead_letters: Sink | None = None
     tables: Mapping[str, Address] = field(default_factory=dict, repr=False)  # of every table that operators use
-    allow_changes: bool | Collection[str] = False  # operators and tables whose state may be lost, or all
+    permissions: Permissions = field(default_factory=Permissions)
     renamed: Mapping[str, str] = field(default_factory=dict)  # operators that got another name when the run started
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     history: list[BatchFacts] = field(default_factory=list)  # of the last batches, oldest first
@@ -92,6 +92,8 @@ class Driver:
     _opened: bool = False  # whether the checkpoint was read
     _batch_lock: threading.RLock = field(default_factory=threading.RLock)  # held while a batch runs
     _listeners: list[Listener] = field(default_factory=list)
+    _run_id: str = ""  # the same for all runs on the checkpoint
+    _tables_mark: TablesMark | None = None  # of the tables in the checkpoint
     _rewritten: frozenset[Key] = frozenset()  # parts of state to rewrite in the next batch, to free old files
     _ending: threading.Event = field(default_factory=threading.Event)  # no further batch may begin
     _ended: threading.Event = field(default_factory=threading.Event)  # Spark has been told to stop
@@ -107,27 +109,25 @@ class Driver:
         make_folder(fs, path)
         self._lock = hold(fs, path, Holder(os.getpid(), socket.gethostname(), time.strftime("%Y-%m-%d %H:%M:%S")))
         try:
-            self.checkpoint = latest(fs, path)
             self._integrity = Integrity(fs, path)
-            self._integrity.verify(self.checkpoint)
-            spark_progress = read_progress(fs, path, self.checkpoint)
-            planned = self.planner.recover(self.checkpoint)
-            change = change_of(fs, path, self.checkpoint, self.network)
-            if change is not None:
-                check_change(path, change, self.allow_changes)
-            prepare_tables(self.network, self.tables)
-            announce = self._integrity.announce_network
-            # Last of the checks is behind: a refused run must leave no trace.
-            if change is not None and change.is_any:
-                self.checkpoint = switch_network(self.root, self.checkpoint, change, self.tables, announce)
-                self.renamed = dict(change.comparison.renamed)
-                planned = self.planner.recover(self.checkpoint)
-            note_network(fs, path, self.network, partial(announce, self.checkpoint))
+            opened = open_checkpoint(
+                self.root,
+                self.network,
+                self.tables,
+                tuple(self._sinks()),
+                self.planner,
+                self._integrity,
+                self.permissions,
+            )
+            self.checkpoint = opened.checkpoint
+            self.renamed = opened.renamed
+            self._run_id = opened.run_id
+            self._tables_mark = opened.tables
+            self._name_files(opened.claims)
             # The last run may have died between its commit and the tables.
             self._write_tables({operator.name for operator in self.network.operators})
-            if planned is not None:
-                begun = spark_progress.begun > spark_batch(self.checkpoint)
-                self.planner.adopt(planned, self.checkpoint.batch + 1, begun=begun)
+            if opened.planned is not None:
+                self.planner.adopt(opened.planned, self.checkpoint.batch + 1, begun=opened.begun)
             self.queries.open(self.checkpoint, self.planner.plan.nodes)
             void_stop(fs, path)
             self._wake_if_windows_can_close()
@@ -153,6 +153,20 @@ class Driver:
                     self._lock.release()
                     self._lock = None
         self._wakeup.set()
+
+    def _sinks(self) -> Iterator[Sink]:
+        """Yield every sink of the run."""
+        yield from (sink for several in self.sinks.values() for sink in several)
+        yield from (sink for sink in (self.dead_letters, self.queries.sink) if sink is not None)
+
+    def _name_files(self, claims: Iterable[FolderClaim]) -> None:
+        """Tell the sinks how to name their files."""
+        words = {claim.path: claim.word for claim in claims}
+        self.sinks = {stream: tuple(with_words(sink, words) for sink in each) for stream, each in self.sinks.items()}
+        if self.dead_letters is not None:
+            self.dead_letters = with_words(self.dead_letters, words)
+        if self.queries.sink is not None:
+            self.queries.use_sink(with_words(self.queries.sink, words))
 
     @property
     def parked(self) -> dict[str, str]:
@@ -241,31 +255,13 @@ class Driver:
         """Compute, deliver and commit one batch; `of_spark` is Spark's number of it, None for a batch without rows."""
         started = time.monotonic()
         batch = self.checkpoint.batch + 1
-        # A batch that an earlier run has begun must have the same queries again.
-        again = self.planner.begun is not None
-        entry = self.planner.entry_for(batch, closing=of_spark is None)
-        plan = entry.plan
-        progress = self._progress()
         included = spark_batch(self.checkpoint) if of_spark is None else of_spark
-
-        def compute(assignment: Assignment) -> BatchResult:
-            self._integrity.begin(self.checkpoint, batch, self.planner.entry_batch, included)
-            return run_batch(rows, self.reading.layout, assignment)
-
-        start = AttemptStart(batch, self.checkpoint.version, progress, self._rewritten)
-        made = self.attempts.run(start, entry, compute, again=again)
+        plan, made = self._compute(rows, batch, included, closing=of_spark is None)
         result, queries = made.result, made.queries
         computed = time.monotonic()
         self._deliver(result, batch, rows.sparkSession)
         delivered = time.monotonic()
-        notes = CommitNotes(
-            included,
-            plan.number,
-            self.planner.entry_batch,
-            progress.after(self.network, result.latest),
-            made.parked,
-            self._integrity.noted(),
-        )
+        notes = self._notes(included, plan, made)
         left = obsolete_state(self.checkpoint.version, plan, self.network)
         dropped = (*queries.dropped(self.checkpoint.version), *left)
         self._commit(batch, result, {**to_json(notes), **queries.notes(result)}, dropped)
@@ -281,6 +277,32 @@ class Driver:
         of_queries = self.queries.finish_batch(queries, batch, committed - started, result)
         self._publish(facts_of(batch, plan, result, notes, seconds, of_queries))
         self.attempts.check_bound(made.parked)
+
+    def _compute(self, rows: DataFrame, batch: int, included: int, *, closing: bool) -> tuple[Plan, Attempt]:
+        """Run the attempts of a batch, and return its plan and the attempt that counts."""
+        # A batch that an earlier run has begun must have the same queries again.
+        again = self.planner.begun is not None
+        entry = self.planner.entry_for(batch, closing=closing)
+
+        def compute(assignment: Assignment) -> BatchResult:
+            # Every attempt may have changed the plan log, so each names anew what a repetition would read.
+            self._integrity.begin(self.checkpoint, batch, self.planner.entry_batch, included)
+            return run_batch(rows, self.reading.layout, assignment)
+
+        start = AttemptStart(batch, self.checkpoint.version, self._progress(), self._rewritten)
+        return entry.plan, self.attempts.run(start, entry, compute, again=again)
+
+    def _notes(self, included: int, plan: Plan, made: Attempt) -> CommitNotes:
+        return CommitNotes(
+            included,
+            plan.number,
+            self.planner.entry_batch,
+            self._progress().after(self.network, made.result.latest),
+            made.parked,
+            self._integrity.noted(),
+            self._tables_mark,
+            self._run_id,
+        )
 
     def _publish(self, facts: BatchFacts) -> None:
         """Append the facts to the history and pass them to all listeners."""
@@ -300,6 +322,7 @@ class Driver:
         self.queries.write_results(result, batch, spark)
         if self.dead_letters is not None and result.dead:
             self.dead_letters.write(dead_letter_rows(result.dead), batch, spark)
+        self._tables_mark = mark_written(self._tables_mark, self.network, self.tables, batch, result.fed)
 
     def _commit(self, batch: int, result: BatchResult, notes: Mapping[str, Any], dropped: tuple[Key, ...]) -> None:
         fs, path = open_root(self.root)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
 
 from drover.control.failing import HOLD_BYTES, failure_policy
 from drover.control.rename import rename_history
@@ -27,9 +28,11 @@ from drover.spark.endpoint import Endpoint
 from drover.spark.handle import Handle
 from drover.spark.idle import close_when_idle
 from drover.spark.offsets import location
+from drover.spark.opening import Permissions
 from drover.spark.planner import Planner
 from drover.spark.queries.catalog import QueryCatalog
 from drover.spark.queries.service import QueryService
+from drover.spark.sink_folders import existing_rows
 from drover.spark.sinks import Function, Several, Sink
 from drover.spark.slots import slots
 from drover.spark.sources import Given, read_sources
@@ -64,6 +67,7 @@ def run(
     refine: float = 0.0,
     cluster: TreeCluster | Mapping[str, Any] | None = None,  # Any: as in a run file
     allow_changes: bool | str | Sequence[str] = False,
+    existing: str = "refuse",
 ) -> Handle:
     """Start a network and return its handle.
 
@@ -84,7 +88,8 @@ def run(
     - `dead_letters`: a sink for rows that do not fit their source.
     - `tables`: the database of each table as a URI (`sqlite:///path/to/file.db`, `postgresql://user@host/database`).
       Append `#name` or `#schema.name` if the table has another name there. A table that is left out is in `tables.db`
-      in the checkpoint. A table that does not exist is created; one with other columns than declared is refused.
+      in the checkpoint. A table that operators write is created if it does not exist; one that they only read must
+      exist. A table with other columns than declared is refused.
     - `control`: how load is managed: "observe" (the default), "propose" or "auto", or settings of `drover.Control`.
     - `endpoint`: whether commands such as `drover status`, `plan` and `apply` can reach the run. The checkpoint must be
       on a local disk. See docs/how-to/operations.md.
@@ -95,6 +100,8 @@ def run(
       mode "auto" they move between neighbours. See docs/how-to/trees.md.
     - `allow_changes`: what a changed network may lose of the checkpoint's state: names of operators and tables, or True
       for everything. Changes that lose nothing need no permission. See docs/how-to/upgrade.md.
+    - `existing`: what to do if the folder of a sink has rows of another run. "refuse" does not start, "overwrite"
+      deletes the files that drover wrote there, "adopt" adds rows to them. It does not concern the run's own rows.
     """
     checkpoint = absolute(checkpoint)
     allowed = limits_of(limits)
@@ -118,24 +125,14 @@ def run(
         failure_policy(on_failure, hold_bytes, stop_on_failure=stop_on_failure),
         None if dead_letters is None else _sink(dead_letters),
         _addresses(network, tables or {}, checkpoint),
-        (allow_changes,) if isinstance(allow_changes, str) else allow_changes,
+        Permissions((allow_changes,) if isinstance(allow_changes, str) else allow_changes, existing_rows(existing)),
     )
-    driver.open()
-    try:
-        rename_history(*open_root(checkpoint), driver.renamed)
-        for operator in resume:
-            planner.resume(operator)
-        driver.attempts.leave_out(without)
-    except DroverError:
-        driver.close()
-        raise
+    _open(driver, resume, without)
     driver.listen(controller)
     controller.start()
     listening = _listen(controller, service, checkpoint) if endpoint else None
     try:
-        writer = reading.frame.writeStream.queryName(network.name).foreachBatch(driver.process)
-        writer = writer.option("checkpointLocation", location(checkpoint))
-        query = (writer.trigger(**trigger) if trigger else writer).start()
+        query = _start(driver, trigger)
     except BaseException:
         if listening is not None:
             listening.close()
@@ -146,6 +143,26 @@ def run(
     if not drains:
         close_when_idle(spark, query, driver)
     return Handle(spark, query, driver, controller, service, listening, closes=drains)
+
+
+def _open(driver: Driver, resume: Sequence[str], without: Sequence[str]) -> None:
+    """Open the checkpoint, and ask for operators that shall run again or not at all."""
+    driver.open()
+    try:
+        rename_history(*open_root(driver.root), driver.renamed)
+        for operator in resume:
+            driver.planner.resume(operator)
+        driver.attempts.leave_out(without)
+    except DroverError:
+        driver.close()
+        raise
+
+
+def _start(driver: Driver, trigger: Mapping[str, Any] | None) -> StreamingQuery:  # Any: as in `run`
+    """Start Spark's query, which passes its batches to the driver."""
+    writer = driver.reading.frame.writeStream.queryName(driver.network.name).foreachBatch(driver.process)
+    writer = writer.option("checkpointLocation", location(driver.root))
+    return (writer.trigger(**trigger) if trigger else writer).start()
 
 
 def _listen(controller: Controller, queries: QueryService, checkpoint: str) -> Endpoint | None:

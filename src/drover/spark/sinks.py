@@ -9,7 +9,7 @@ of the query. A sink that separates tables implements `for_table`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -19,9 +19,11 @@ import polars as pl
 from pyarrow.parquet import ParquetWriter
 from pyspark.sql import DataFrame, SparkSession
 
-from drover.errors import DroverError
-from drover.files import replacing
+from drover.errors import DroverError, shorten
+from drover.files import local_folder, replacing
+from drover.runs.formats import REMOTE_RULE, REMOTE_WAY_OUT
 from drover.runs.model import Output
+from drover.spark.sink_folders import ExistingRows, SinkFolder, existing_rows
 
 LARGE: Final = 64 << 20  # bytes of a batch from which on it is written in pieces
 PIECE: Final = 500_000  # rows of a piece
@@ -74,15 +76,30 @@ WRITERS: Final[Mapping[str, Callable[[pl.DataFrame, IO[bytes]], object]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Writes each batch as one file, `<folder>/<batch>.<format>`, atomically; a replay writes the same file."""
+    """Writes each batch as one file, `<folder>/<batch>.<format>`, atomically; a replay writes the same file.
+
+    The folder is on a local disk. `existing` says what to do if it has rows of another run: `refuse`, `overwrite` or
+    `adopt`; None leaves it to `drover.run`.
+    """
 
     folder: str
     format: str = "parquet"
+    existing: str | None = None
+    word: str = field(default="", repr=False)  # in the names of files, if another run has rows in the folder
 
     def __post_init__(self) -> None:
-        """Refuse an unknown format."""
+        """Refuse an unknown format, and a folder that is not on this machine."""
         if self.format not in WRITERS:
             raise DroverError(f"format is {self.format!r}, but must be one of {', '.join(WRITERS)}. Choose one.")
+        folder = local_folder(self.folder)
+        if folder is None:
+            raise DroverError(
+                f"folder is {shorten(self.folder)}, but {REMOTE_RULE}. {REMOTE_WAY_OUT} Or give a function of a "
+                "DataFrame and a batch number, which can write anywhere."
+            )
+        object.__setattr__(self, "folder", folder)
+        if self.existing is not None:
+            existing_rows(self.existing)
 
     def for_table(self, name: str) -> Files:
         """Return a sink that writes into a folder below."""
@@ -91,7 +108,7 @@ class Files:
     def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
         """Write the batch under a temporary name, make it durable, and give it its name."""
         folder = Path(self.folder)
-        final = folder / f"{batch:012}.{self.format}"
+        final = folder / f"{batch:012}{self.word}.{self.format}"
         try:
             folder.mkdir(parents=True, exist_ok=True)
             # The name must be durable, too: once the batch is committed, nobody writes the file again.
@@ -175,6 +192,23 @@ class Several:
         """Write the batch to each sink."""
         for sink in self.sinks:
             sink.write(rows, batch, spark)
+
+
+def sink_folders(sinks: Iterable[Sink], existing: ExistingRows) -> Iterator[SinkFolder]:
+    """Yield the folders of all sinks; `existing` holds for those that do not say what to do with rows of others."""
+    for sink in sinks:
+        if isinstance(sink, Several):
+            yield from sink_folders(sink.sinks, existing)
+        elif isinstance(sink, Files):
+            chosen = existing if sink.existing is None else existing_rows(sink.existing)
+            yield SinkFolder(Path(sink.folder).absolute(), chosen)
+
+
+def with_words(sink: Sink, words: Mapping[Path, str]) -> Sink:
+    """Return a sink that puts a word into the names of its files; `words` are by folder."""
+    if isinstance(sink, Several):
+        return Several(tuple(with_words(one, words) for one in sink.sinks))
+    return replace(sink, word=words[Path(sink.folder).absolute()]) if isinstance(sink, Files) else sink
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pyarrow.fs import FileSystem
 
 from drover.control.settings import Control
 from drover.control.tree import Hierarchy, conflicts, hierarchy_of
-from drover.errors import DroverError, StateError
+from drover.errors import START_ANEW, DroverError, StateError
 from drover.flow.state.documents import FORMAT, seal, unseal
 from drover.flow.state.storage import RESTORE, exists, join, read_whole, write_whole
 from drover.hierarchy.cluster import CLUSTER, TreeCluster, cluster_of
@@ -58,18 +58,18 @@ def check_cluster(fs: FileSystem, root: str, hierarchy: Hierarchy | None, *, beg
         if begun and hierarchy is not None:
             raise DroverError(
                 f"the checkpoint {root} was begun without a tree of nodes, and its plan is for none. "
-                "Leave cluster out, or start with an empty checkpoint directory."
+                f"Leave cluster out, or {START_ANEW}."
             )
         return
     if hierarchy is None:
         raise DroverError(
             f"the checkpoint {root} was begun on a tree of {len(before.nodes)} nodes. "
-            "Give the same cluster, or start with an empty checkpoint directory."
+            f"Give the same cluster, or {START_ANEW}."
         )
     if change := _difference(before, hierarchy.cluster):
         raise DroverError(
             f"the checkpoint {root} was begun on another tree: {change}. "
-            "Take this back, or start with an empty checkpoint directory; capacities and marks may change."
+            f"Take this back, or {START_ANEW}. Capacities and marks may change."
         )
 
 

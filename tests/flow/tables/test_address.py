@@ -37,6 +37,7 @@ def test_paths_of_sqlite(uri: str, path: str) -> None:
     [
         pytest.param("mysql://host/db", "must start with sqlite:// or postgresql://", id="another database"),
         pytest.param("sqlite://data/a.db", "absolute path", id="a relative path"),
+        pytest.param("sqlite:a.db", "absolute path", id="a path without slashes"),
         pytest.param("sqlite://", "absolute path", id="in memory"),
         pytest.param("", "must start with", id="nothing"),
     ],
@@ -52,6 +53,8 @@ def test_bad_addresses_are_refused(uri: str, said: str) -> None:
         pytest.param("postgresql://me:hush@host/db", "'postgresql://me:***@host/db'", id="before the host"),
         pytest.param("postgresql://host/db?password=hush&x=1", "'postgresql://host/db?password=***&x=1'", id="option"),
         pytest.param("postgresql://me@host:5432/db", "'postgresql://me@host:5432/db'", id="nothing to hide"),
+        pytest.param("postgresql://me:hu:s@/h@host/db", "'postgresql://me:***@host/db'", id="not escaped"),
+        pytest.param("postgresql://:hush@host/db#t", "'postgresql://:***@host/db#t'", id="without a user"),
         pytest.param("mysql://me:hush@host/db", "'mysql://me:***@host/db'", id="even where it is refused"),
     ],
 )
@@ -67,11 +70,17 @@ def test_passwords_are_not_shown(uri: str, shown: str) -> None:
         assert "hush" not in address.hide(f"cannot connect to {uri}")
 
 
+def test_a_password_is_hidden_in_any_form() -> None:
+    address = Address("postgresql://me:hu%40sh@host/db")
+    assert address.hide("password hu@sh and hu%40sh are wrong") == "password *** and *** are wrong"
+
+
 def test_a_table_without_an_address_is_in_the_checkpoint() -> None:
     found = addresses(a_network(), {"names": "postgresql://host/db"}, "/some where/50%?#")
     assert set(found) == {"names", "kept"}
     assert found["names"] == Address("postgresql://host/db")
     assert found["kept"].path == "/some where/50%?#/tables.db"
+    assert (found["kept"].internal, found["names"].internal) == (True, False)
 
 
 def test_addresses_that_do_not_fit_are_refused() -> None:

@@ -122,6 +122,7 @@ def test_a_read_adds_the_row_of_the_same_key(new_address: NewAddress, reading: A
     table, kept, rows, read, source = reading
     network = Network("n", (source,), (read,), ("r",), (table,))
     address = new_address()
+    TableStore(table, address).prepare(written=True)
     prepare_tables(network, {"kept": address})
     TableStore(table, address).upsert(greatest_rows(frame(kept, table.schema.types), table, "ts"), "ts")
     harness = Harness(network, {"kept": address})

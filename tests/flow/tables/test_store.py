@@ -54,6 +54,25 @@ def test_a_table_is_created_once_and_then_found_as_declared(new_address: NewAddr
     assert dump(KEPT, address).sort("k").rows() == rows([1, 2], 1).rows()
 
 
+def test_a_table_that_is_only_read_must_exist(new_address: NewAddress) -> None:
+    address = new_address()
+    with pytest.raises(TableError) as caught:
+        TableStore(KEPT, address).prepare(written=False)
+    assert str(caught.value) == (
+        f"table 'kept' is not in {address.shown}, and the network only reads it, so every lookup would find nothing. "
+        "Create it there, or correct tables: {kept: sqlite:///path/to/file.db} in the run file, or tables= of "
+        "drover.run."
+    )
+    writer(address)
+    TableStore(KEPT, address).prepare(written=False)
+
+
+def test_a_table_that_is_only_read_is_not_created(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match="table 'kept' has no address, and the network only reads it"):
+        TableStore(KEPT, Address(f"sqlite://{tmp_path}/tables.db", internal=True)).prepare(written=False)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_table_that_is_not_as_declared_is_refused_with_all_differences(new_address: NewAddress) -> None:
     address = new_address()
     other = Table("kept", (Column("k", BIGINT), Column("v", STRING), Column("more", STRING)), ("k", "v"))

@@ -19,7 +19,7 @@ from typing import Final
 
 from pyarrow.fs import FileSystem
 
-from drover.errors import StateError
+from drover.errors import START_ANEW, StateError
 from drover.flow.state.documents import (
     Commit,
     Notes,
@@ -70,7 +70,7 @@ def commit(fs: FileSystem, root: str, after: Checkpoint, entry: Commit, *, foldi
     if ("commit", entry.batch) in log:
         return _recommit(path, read_whole(fs, path), after, entry)
     if (last := _last(log)) != after.batch:
-        way_out = "Go on from the last version, or start with an empty checkpoint directory."
+        way_out = f"Go on from the last version, or {START_ANEW}."
         raise StateError(path, f"a log that ends with batch {after.batch}", f"that it ends with {last}", way_out)
     data, link = seal(commit_body(entry, after.link))
     write_whole(fs, path, [data])

@@ -18,14 +18,14 @@ from typing import Final
 import pyarrow as pa
 from pyarrow.fs import FileSelector, FileSystem, FileType, LocalFileSystem, SubTreeFileSystem
 
-from drover.errors import StateError, shorten
+from drover.errors import START_ANEW, StateError, shorten
 from drover.files import sync
 from drover.flow.state.layout import TEMPORARY
 
 OBJECT_STORES: Final = frozenset({"s3", "s3a", "gcs", "gs", "abfs", "abfss", "adl", "az"})
 SCHEME: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/")  # at least two characters: C:/ is no scheme
 ALIASES: Final = {"s3a": "s3", "s3n": "s3"}  # Spark's names for what Arrow calls s3
-RESTORE: Final = "Restore it from a copy of the checkpoint, or start with an empty checkpoint directory."
+RESTORE: Final = f"Restore it from a copy of the checkpoint, or {START_ANEW}."
 
 # In bytes: a gap between two ranges that is cheaper to read than to skip, and the most to read at a time.
 GAP: Final = 64 * 2**10

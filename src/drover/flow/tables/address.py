@@ -19,7 +19,31 @@ SQLITE: Final = "sqlite"
 POSTGRESQL: Final = "postgresql"
 SCHEMES: Final[Mapping[str, str]] = {SQLITE: SQLITE, POSTGRESQL: POSTGRESQL, "postgres": POSTGRESQL}
 EMBEDDED: Final = "tables.db"  # in the checkpoint, for tables without an address
-SECRETS: Final = re.compile(r"(?<=:)(?<!:/)[^/:?]*(?=@)|(?<=password=)[^&]*")
+# A password ends at the last @: one that is not escaped may contain any character.
+SECRETS: Final = re.compile(r"(?P<before>://[^:/?@]*:|password=)(?P<secret>.*(?=@)|(?<==)[^&#]*)", re.DOTALL)
+SQLITE_WAY_OUT: Final = "Write three slashes before the first folder: sqlite:///path/to/file.db."
+
+
+def address_fault(uri: str, schema: str | None = None) -> tuple[str, str] | None:
+    """Return the rule that an address breaks and the way out; None if it is sound.
+
+    Relative paths are refused, because every process would resolve them differently.
+    """
+    scheme = uri.partition(":")[0]
+    if scheme not in SCHEMES:
+        schemes = " or ".join(f"{one}://" for one in SCHEMES)
+        return f"must start with {schemes}", "Write for example sqlite:///path/to/file.db."
+    if SCHEMES[scheme] != SQLITE:
+        return None
+    parts = urlsplit(uri)
+    if parts.netloc or not parts.path.startswith("/") or not parts.path.strip("/"):
+        return "SQLite needs the absolute path of a file", SQLITE_WAY_OUT
+    return None if schema is None else (f"SQLite has no schemas, such as {schema!r}", "Leave it out.")
+
+
+def shown_uri(uri: str) -> str:
+    """Return a URI without passwords, as an error shows it."""
+    return shorten(SECRETS.sub(r"\g<before>***", uri))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,22 +57,12 @@ class Address:
     uri: str = field(repr=False)
     name: str | None = None
     schema: str | None = None
+    internal: bool = False  # whether the database is the checkpoint's own file, `tables.db`
 
     def __post_init__(self) -> None:
-        """Refuse other kinds of databases, and relative paths, which every process would resolve differently."""
-        scheme = self.uri.partition(":")[0]
-        if scheme not in SCHEMES:
-            raise DroverError(
-                f"the address of a table is {self.shown}, but must start with {' or '.join(f'{s}://' for s in SCHEMES)}"
-                ". Write for example sqlite:///path/to/file.db."
-            )
-        if self.database == SQLITE and (urlsplit(self.uri).netloc or not self.path.strip("/")):
-            raise DroverError(
-                f"the address of a table is {self.shown}, but SQLite needs the absolute path of a file. "
-                "Write three slashes before the first folder: sqlite:///path/to/file.db."
-            )
-        if self.database == SQLITE and self.schema is not None:
-            raise DroverError(f"schema is {self.schema!r}, but SQLite has no schemas. Leave it out.")
+        """Refuse an address that no process could use."""
+        if fault := address_fault(self.uri, self.schema):
+            raise DroverError(f"the address of a table is {self.shown}, but {fault[0]}. {fault[1]}")
 
     @property
     def database(self) -> str:
@@ -63,13 +77,13 @@ class Address:
     @property
     def shown(self) -> str:
         """The URI without passwords."""
-        return shorten(SECRETS.sub("***", self.uri))
+        return shown_uri(self.uri)
 
     def hide(self, text: str) -> str:
         """Return a message of the database without passwords; it may repeat the URI."""
-        for secret in (self.uri, *SECRETS.findall(self.uri)):
-            if secret:
-                text = text.replace(secret, "***")
+        for secret in (self.uri, *(found["secret"] for found in SECRETS.finditer(self.uri))):
+            for form in {secret, unquote(secret)} - {""}:
+                text = text.replace(form, "***")
         return text
 
 
@@ -77,13 +91,17 @@ AnyAddress = str | Address
 NAMED: Final = re.compile(r"(?P<uri>.*)#(?:(?P<schema>[^@/#.]*)\.)?(?P<name>[^@/#]+)", re.DOTALL)
 
 
-def parse_address(text: str) -> Address:
-    """Return the address of a URI, which may end in `#name` or `#schema.name`, the table's name in the database."""
+def split_address(text: str) -> tuple[str, str | None, str | None]:
+    """Return the parts of an address in one text: the URI, and the name and schema of the table after `#`, if given."""
     named = NAMED.fullmatch(text)
     if named is None:
-        return Address(text)
-    schema = named["schema"]
-    return Address(named["uri"], unquote(named["name"]), None if schema is None else unquote(schema))
+        return text, None, None
+    return named["uri"], unquote(named["name"]), None if named["schema"] is None else unquote(named["schema"])
+
+
+def parse_address(text: str) -> Address:
+    """Return the address of a URI, which may end in `#name` or `#schema.name`, the table's name in the database."""
+    return Address(*split_address(text))
 
 
 def touched(network: Network) -> dict[str, bool]:
@@ -111,9 +129,10 @@ def addresses(network: Network, given: Mapping[str, AnyAddress], folder: str | N
         if one is None and folder is None:
             raise DroverError(
                 f"table {table!r} has no address, and the checkpoint is not on a local disk that could hold it. "
-                f"Pass tables={{{table!r}: 'postgresql://...'}}."
+                f"Say where it is: tables: {{{table}: 'postgresql://...'}}."
             )
         if one is None:
-            one = Address(f"sqlite://{folder}/{EMBEDDED}".replace("%", "%25").replace("?", "%3F").replace("#", "%23"))
+            uri = f"sqlite://{folder}/{EMBEDDED}".replace("%", "%25").replace("?", "%3F").replace("#", "%23")
+            one = Address(uri, internal=True)
         found[table] = parse_address(one) if isinstance(one, str) else one
     return found

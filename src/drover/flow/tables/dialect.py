@@ -62,6 +62,10 @@ class Dialect(Protocol):
     longest_name: int  # in bytes
     keeps_connections: bool  # whether connecting takes long
 
+    def has_database(self, address: Address) -> bool:
+        """Return False if connecting would create a database."""
+        ...
+
     def connect(self, address: Address) -> Connection:
         """Open a connection with autocommit."""
         ...

@@ -79,6 +79,10 @@ class PostgreSQL:
     longest_name: int = 63
     keeps_connections: bool = True
 
+    def has_database(self, address: Address) -> bool:  # noqa: ARG002 - Dialect's signature
+        """Return True: connecting to PostgreSQL never creates a database."""
+        return True
+
     def connect(self, address: Address) -> Connection:
         """Connect to the server."""
         try:

@@ -78,6 +78,10 @@ class SQLite:
     longest_name: int = 1_000_000
     keeps_connections: bool = False
 
+    def has_database(self, address: Address) -> bool:
+        """Return whether the file exists."""
+        return Path(address.path).is_file()
+
     def connect(self, address: Address) -> Connection:
         """Open the file."""
         import adbc_driver_sqlite.dbapi as driver  # noqa: PLC0415 - only networks with tables need it

@@ -16,12 +16,11 @@ import pyarrow as pa
 
 from drover.errors import TableError, visible
 from drover.flow.tables import statements
-from drover.flow.tables.address import POSTGRESQL, SQLITE, Address, touched
+from drover.flow.tables.address import POSTGRESQL, SQLITE, Address
 from drover.flow.tables.connections import lease
 from drover.flow.tables.dialect import MOST_ROWS, STAGE, Dialect, ExistingTable, StagedRows
 from drover.flow.tables.postgresql import PostgreSQL
 from drover.flow.tables.sqlite import SQLite
-from drover.network.model import Network
 from drover.network.operators import Table
 from drover.network.types import polars_type
 
@@ -44,17 +43,21 @@ class TableStore:
         self.name = self.dialect.name(table.name, address)
 
     def prepare(self, *, written: bool) -> None:
-        """Create the table if it is missing; refuse it if it is not as declared."""
+        """Create the table if it is written and missing; refuse it if it is only read, or not as declared."""
+        if not written and not self.dialect.has_database(self.address):  # connecting would create it
+            raise self._absent()
         with self._connected() as connection, connection.cursor() as cursor:
             if differences := list(self._long_names()):
                 raise TableError("; ".join(differences))
             found = self.dialect.look(cursor, self.table.name, self.address)
-            if written or found is None:
+            if written:
                 self.dialect.keep(cursor)
-            if found is None:
+            if found is None and written:
                 cursor.executescript(statements.create(self.table, self.name, self.dialect))
-            elif differences := list(self._differences(found)):
+            elif found is not None and (differences := list(self._differences(found))):
                 raise TableError(f"it is not as the network declares it: {'; '.join(differences)}")
+        if found is None and not written:
+            raise self._absent()
 
     def fetch(self, keys: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
         """Return columns of the rows with these keys, which are distinct and have the columns of the table's key."""
@@ -111,6 +114,16 @@ class TableStore:
                 "Correct this and start again: the batch will be repeated."
             ) from error
 
+    def _absent(self) -> TableError:
+        """Return the error for a table that is only read and does not exist: made here, it would stay empty."""
+        name = self.table.name
+        example = f"tables: {{{name}: sqlite:///path/to/file.db}} in the run file, or tables= of drover.run"
+        where = "has no address" if self.address.internal else f"is not in {self.address.shown}"
+        way_out = f"Say where it is: {example}." if self.address.internal else f"Create it there, or correct {example}."
+        return TableError(
+            f"table {name!r} {where}, and the network only reads it, so every lookup would find nothing. {way_out}"
+        )
+
     def _stage(self, connection: Connection, staged: StagedRows) -> None:
         with connection.cursor() as cursor:
             cursor.adbc_ingest(STAGE, staged.rows, mode="replace", temporary=True)
@@ -149,10 +162,3 @@ class TableStore:
                     f"a row has NULL in key column {column}, which the table does not allow. "
                     f"Filter such rows before the write (`{column} IS NOT NULL`), or make the column nullable"
                 )
-
-
-def prepare_tables(network: Network, addresses: Mapping[str, Address]) -> None:
-    """Create or check every table that operators use."""
-    declared = {table.name: table for table in network.tables}
-    for name, written in touched(network).items():
-        TableStore(declared[name], addresses[name]).prepare(written=written)

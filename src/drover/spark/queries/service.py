@@ -71,6 +71,16 @@ class QueryService:
         self._last_batch_at = clock()
         self._saved: int | None = None  # the batch of the figures that were saved last
 
+    @property
+    def sink(self) -> Sink | None:
+        """The sink for results of queries."""
+        return self._sink
+
+    def use_sink(self, sink: Sink) -> None:
+        """Write results to another sink; call this before `open`."""
+        self._sink = sink
+        self._results = QueryResults(sink)
+
     # For the handle and the endpoint.
 
     def submit(self, given: Iterable[QueryLike], *, atomic: bool = False) -> Receipt:
