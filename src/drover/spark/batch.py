@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import polars as pl
 from pyspark import SparkContext
@@ -41,6 +41,26 @@ class BatchResult:
     routed: tuple[RouterReport, ...] = ()
     files: frozenset[str] = frozenset()  # files that large results came in; delete them once the sinks have the rows
     query_results: Mapping[str, pl.DataFrame] = field(default_factory=dict)  # by the table of the queries' shape
+
+
+class BatchEngine(Protocol):
+    """Computes micro-batches for the driver.
+
+    An engine may run any task twice, or on any worker. Its result must be that of one attempt of each task.
+    """
+
+    def run(self, rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> BatchResult:
+        """Run one micro-batch."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SparkEngine:
+    """Computes a micro-batch as one Spark job."""
+
+    def run(self, rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> BatchResult:
+        """Run one micro-batch."""
+        return run_batch(rows, layout, assignment)
 
 
 def run_batch(rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> BatchResult:

@@ -39,7 +39,7 @@ from drover.flow.watermarks import SourceProgress, operator_watermarks
 from drover.flow.worker import Assignment, pack_network
 from drover.network.model import Network
 from drover.network.operators import Operator
-from drover.spark.batch import BatchResult, run_batch
+from drover.spark.batch import BatchEngine, BatchResult, SparkEngine
 from drover.spark.changes import check_network
 from drover.spark.commit_notes import CommitNotes, notes_of, to_json
 from drover.spark.dead_letters import dead_letter_rows
@@ -75,6 +75,7 @@ class Driver:
     stop_on_failure: bool = False
     dead_letters: Sink | None = None
     tables: Mapping[str, Address] = field(default_factory=dict, repr=False)  # of every table that operators use
+    engine: BatchEngine = field(default_factory=SparkEngine)  # computes batches
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     history: list[BatchFacts] = field(default_factory=list)  # of the last batches, oldest first
     failure: BaseException | None = None  # the error that stopped the run
@@ -224,7 +225,8 @@ class Driver:
         resumed = entry.resumed if entry.batch == batch else ()
         parked = {name: reason for name, reason in self.parked.items() if name not in resumed}
         queries = self.queries.begin_batch(batch, make_schedule(self.network, plan), progress, again=again)
-        result = run_batch(rows, self.reading.layout, self._assignment(batch, queries, progress, frozenset(parked)))
+        assignment = self._assignment(batch, queries, progress, frozenset(parked))
+        result = self.engine.run(rows, self.reading.layout, assignment)
         computed = time.monotonic()
         parked |= self._failures(result)
         self._deliver(result, batch, rows.sparkSession)
