@@ -57,7 +57,7 @@ class Engine:
     held_bytes: int = 100
     still: bool = False  # whether event time stands still
 
-    def run_batch(self, _rows: object, _layout: object, assignment: Assignment) -> BatchResult:
+    def run(self, _rows: object, _layout: object, assignment: Assignment) -> BatchResult:
         fs, root = open_root(assignment.root)
         assert read_plan(fs, root, assignment.batch) is not None  # the plan is in the log before the batch begins
         self.happened.append(f"compute {assignment.batch}")
@@ -79,18 +79,15 @@ class Engine:
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
-    found = Engine()
-    monkeypatch.setattr(module, "run_batch", found.run_batch)
-    return found
+def engine() -> Engine:
+    return Engine()
 
 
 def made(root: Path, engine: Engine, **options: Any) -> Driver:
     found = network()
     queries = QueryService(found, QueryCatalog(found, str(root), {}))
     planner = Planner(str(root), Plan(1, 2, {"f": 0}))
-    sink: Any = engine  # Any: only `write` is used
-    return Driver(found, READING, {"f": (sink,)}, str(root), planner, queries, **options)
+    return Driver(found, READING, {"f": (engine,)}, str(root), planner, queries, engine=engine, **options)
 
 
 @pytest.fixture

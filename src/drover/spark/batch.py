@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import polars as pl
 from py4j.protocol import Py4JError
@@ -58,6 +58,26 @@ class BatchResult:
         """The operators that had rows to read."""
         ran = (one.sample for report in self.reports for one in report.operators)
         return frozenset(sample.operator for sample in ran if any(sample.rows_in.values()))
+
+
+class BatchEngine(Protocol):
+    """Computes micro-batches for the driver.
+
+    An engine may run any task twice, or on any worker. Its result must be that of one attempt of each task.
+    """
+
+    def run(self, rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> BatchResult:
+        """Run one micro-batch."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SparkEngine:
+    """Computes a micro-batch as one Spark job."""
+
+    def run(self, rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> BatchResult:
+        """Run one micro-batch."""
+        return run_batch(rows, layout, assignment)
 
 
 def run_batch(rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> BatchResult:

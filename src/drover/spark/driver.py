@@ -41,7 +41,7 @@ from drover.network.model import Network
 from drover.network.operators import Operator
 from drover.placement.plan import Plan
 from drover.spark.attempts import Attempt, Attempts, AttemptStart
-from drover.spark.batch import BatchResult, run_batch
+from drover.spark.batch import BatchEngine, BatchResult, SparkEngine
 from drover.spark.clean_stop import mark_stop, void_stop
 from drover.spark.commit_notes import CommitNotes, notes_of, to_json
 from drover.spark.dead_letters import dead_letter_rows
@@ -83,6 +83,7 @@ class Driver:
     tables: Mapping[str, Address] = field(default_factory=dict, repr=False)  # of every table that operators use
     permissions: Permissions = field(default_factory=Permissions)
     renamed: Mapping[str, str] = field(default_factory=dict)  # operators that got another name when the run started
+    engine: BatchEngine = field(default_factory=SparkEngine)  # computes batches
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     history: list[BatchFacts] = field(default_factory=list)  # of the last batches, oldest first
     failure: BaseException | None = None  # the error that stopped the run
@@ -287,7 +288,7 @@ class Driver:
         def compute(assignment: Assignment) -> BatchResult:
             # Every attempt may have changed the plan log, so each names anew what a repetition would read.
             self._integrity.begin(self.checkpoint, batch, self.planner.entry_batch, included)
-            return run_batch(rows, self.reading.layout, assignment)
+            return self.engine.run(rows, self.reading.layout, assignment)
 
         start = AttemptStart(batch, self.checkpoint.version, self._progress(), self._rewritten)
         return entry.plan, self.attempts.run(start, entry, compute, again=again)

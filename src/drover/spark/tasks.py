@@ -106,9 +106,12 @@ class RouterTask:
     layout: SourceLayout
 
     def __call__(self, batches: Batches) -> Batches:
-        """Yield the frames of one partition of the sources."""
-        network, _ = CACHE.compile_context(self.assignment.network)
-        partition = _partition()
+        """Run in a task of Spark: its number, and the memory of its worker, come from the process."""
+        return self.run(batches, _partition(), _attempt(), CACHE)
+
+    def run(self, batches: Batches, partition: int, attempt: str, cache: WorkerCache) -> Batches:
+        """Yield the frames of one partition of the sources; no other attempt of any task has the word `attempt`."""
+        network, _ = cache.compile_context(self.assignment.network)
         counts: Counter[str] = Counter()
         sent: list[Edge] = []
         seconds = 0.0
@@ -117,7 +120,7 @@ class RouterTask:
             # Each piece of a partition is an origin of its own, so that serial numbers never repeat.
             origin = partition + number * 10_000
             sources = dict(_by_source(rows, self.layout.shapes))
-            interest = CACHE.interest(self.assignment)
+            interest = cache.interest(self.assignment)
             frames = list(route(network, self.assignment.schedule, sources, origin, interest))
             for index, strays in enumerate(self.layout.strays):
                 mine = rows.filter(pl.col(SOURCE) == -1 - index)
@@ -127,14 +130,14 @@ class RouterTask:
             counts.update({source: mine.height for source, mine in sources.items()})
             sent += edges(frames)
             seconds += time.perf_counter() - started
-            name = state_name(self.assignment.batch, origin, f"routed-{_attempt()}")
+            name = state_name(self.assignment.batch, origin, f"routed-{attempt}")
             yield from _rows(spill(frames, self.assignment.root, name))
         if counts:
             routed = RouterReport(dict(counts), tuple(sent), seconds)
             yield record_batch(
                 [Frame(0, DRIVER, FramePort(FrameKind.ROUTER_REPORT), partition, 0, pickle.dumps(routed))]
             )
-        CACHE.freeze()
+        cache.freeze()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +148,18 @@ class NodeTask:
     hop: int
 
     def __call__(self, batches: Batches) -> Batches:
+        """Run in a task of Spark, as `RouterTask` does."""
+        return self.run(batches, _partition(), _attempt(), CACHE)
+
+    def run(self, batches: Batches, node: int, attempt: str, cache: WorkerCache) -> Batches:
         """Yield the frames for later hops and for the driver."""
-        place = HopNode(self.hop, _partition())
+        place = HopNode(self.hop, node)
         frames = [frame for batch in batches for frame in frames_of(batch.columns)]
         started = time.perf_counter()
         busy = time.process_time()
-        attempt = f"{self.hop}-{_attempt()}"
-        made, report = run_worker(self.assignment, place, frames, attempt, CACHE)
-        name = state_name(self.assignment.batch, place.node, f"rows-{attempt}")
+        word = f"{self.hop}-{attempt}"
+        made, report = run_worker(self.assignment, place, frames, word, cache)
+        name = state_name(self.assignment.batch, place.node, f"rows-{word}")
         sent = spill(made, self.assignment.root, name)
         # A place without work has nothing to report: in a plan with several hops, that is most places.
         if report.operators or report.tallies or report.parked or report.segments or report.held or report.failures:
@@ -161,7 +168,7 @@ class NodeTask:
             origin = self.hop * HOPS_APART + place.node
             sent.append(Frame(place.node, DRIVER, FramePort(FrameKind.NODE_REPORT), origin, 0, pickle.dumps(report)))
         yield from _rows(sent)
-        CACHE.freeze()
+        cache.freeze()
 
 
 def _attempt() -> str:
