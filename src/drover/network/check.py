@@ -17,6 +17,7 @@ from drover.network.order import cycle_faults, topological
 from drover.network.parts import Parts, source_faults, table_faults
 from drover.network.rewrite import input_field, table_field
 from drover.network.schema import NAME, NAME_RULE, Schema, known, schema_faults
+from drover.network.text_growth import growth_faults
 
 # Without a limit, computing the hints would take hours on a hostile file.
 MOST_FAULTS: Final = 1_000
@@ -66,6 +67,7 @@ def examine(parts: Parts, unclear: UnreadParts = CLEAR) -> ExaminedNetwork:
         faults += cycle_faults(parts.operators, producers)
     streams = _derive_all(parts, order, unclear, faults)
     faults += _writing_faults(parts, streams)
+    faults += growth_faults(order, streams)
     if not unclear.reads:
         faults += _reading_faults(parts, producers, unclear)
     return ExaminedNetwork(streams, order, tuple(dict.fromkeys(faults)))

@@ -14,8 +14,9 @@ from drover.errors import ExpressionError
 from drover.network.expressions.casts import find_cast, refuse_cast
 from drover.network.expressions.literals import INTEGER_RANGE, read_date, read_number, read_timestamp
 from drover.network.expressions.table import Constant, Parameter, SqlFunction
+from drover.network.expressions.text_size import NO_TEXT, WAY_OUT, as_long_as_the_longest
 from drover.network.expressions.tree import UNTYPED, Call, Expression, Literal
-from drover.network.types import BOOLEAN, DATE, DOUBLE, INTEGERS, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType
+from drover.network.types import BINARY, BOOLEAN, DATE, DOUBLE, INTEGERS, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType
 
 MAX_DEPTH: Final = 64  # levels; Spark gives up resolving functions such as LEFT at about 90
 MAX_WEIGHT: Final = 4_000  # nodes after compiling; Spark plans 4,000 nested CASEs for about half a minute
@@ -36,7 +37,7 @@ def apply(row: SqlFunction, arguments: Sequence[Expression], text: str) -> Expre
         ready.append(_fit(row, i, parameter, _give_type(argument, wanted, parameter, text), text))
     if row.through is not None:
         ready = [cast(argument, row.through, text) for argument in ready]
-    return _call(row.name, ready, row.result([argument.type for argument in ready]), row.copies, text)
+    return _call(row, ready, row.result([argument.type for argument in ready]), row.copies, text)
 
 
 def _check_count(row: SqlFunction, found: int, text: str) -> None:
@@ -146,11 +147,13 @@ def cast(argument: Expression, target: DataType, text: str) -> Expression:
     found = find_cast(argument.type, target)
     if found is None:
         raise refuse_cast(argument.type, target, text)
-    return _call("cast", [argument], target, found.copies, text)
+    return _call(None, [argument], target, found.copies, text)
 
 
-def _call(name: str, arguments: Sequence[Expression], data_type: DataType, copies: int, text: str) -> Call:
-    """Return the node, unless the tree would become too deep or too large to compile."""
+def _call(
+    row: SqlFunction | None, arguments: Sequence[Expression], data_type: DataType, copies: int, text: str
+) -> Call:
+    """Return the node, a cast if there is no `row`, unless the tree or the text it makes would become too large."""
     height = 1 + max(argument.depth for argument in arguments)
     size = 1 + copies * sum(argument.weight for argument in arguments)
     if height > MAX_DEPTH:
@@ -159,7 +162,14 @@ def _call(name: str, arguments: Sequence[Expression], data_type: DataType, copie
     if size > MAX_WEIGHT:
         rule = f"an expression compiles to at most {MAX_WEIGHT} parts, and this one to more"
         raise ExpressionError(text, rule, "Compute a part of it in an operator before this one.")
-    return Call(data_type, name, tuple(arguments), height, size)
+    length = as_long_as_the_longest if row is None else row.length
+    literals = [argument.value if isinstance(argument, Literal) else None for argument in arguments]
+    made = length([argument.text_size for argument in arguments], literals)
+    if data_type not in (STRING, BINARY):
+        made = NO_TEXT
+    if not made.is_allowed:
+        raise ExpressionError(text, made.rule, WAY_OUT)
+    return Call(data_type, "cast" if row is None else row.name, tuple(arguments), height, size, made)
 
 
 def require_boolean(expression: Expression, text: str) -> Expression:

@@ -24,6 +24,7 @@ from drover.network.expressions.scalar import parse_columns
 from drover.network.expressions.strings import STRINGS
 from drover.network.expressions.syntax import MAX_NESTING, MAX_TEXT
 from drover.network.expressions.table import SqlFunction
+from drover.network.expressions.text_size import MOST_FIXED, MOST_TIMES
 from drover.network.expressions.times import EXTRACTS, INTERVAL_MICROS, TIMES
 from drover.network.expressions.translate import NO_DISTINCT, NO_INTERVAL, NO_STAR, NO_TUPLE, SIDE_BY_SIDE
 from drover.network.expressions.tree import ONLY
@@ -56,6 +57,9 @@ overflow, division by zero and text that cannot be read give NULL. Numbers widen
 type needs a CAST. A number is whole, a float or a double; a decimal is compared with its like and cast, but not
 calculated with. Names of columns keep their case, and names of functions do not. The text has at most {MAX_TEXT}
 characters and nests at most {MAX_NESTING} levels.
+
+An expression may make texts of at most {MOST_FIXED:,} characters from its literals, and may repeat a text of its row at
+most {MOST_TIMES:,} times. `repeat(repeat(s, 1000), 1000)` is refused, also as a chain of two operators.
 
 Any name may be written in backticks. A column needs them if its name is not made of letters, digits and `_`, or is
 `end` inside CASE, or one of

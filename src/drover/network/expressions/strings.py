@@ -16,6 +16,7 @@ from drover.network.expressions.like import like_to_regex, like_to_spark, readab
 from drover.network.expressions.literals import quote
 from drover.network.expressions.logic import called
 from drover.network.expressions.table import A_COUNT, A_STRING, Constant, PolarsBuilder, SqlFunction
+from drover.network.expressions.text_size import joined, joined_with, padded, repeated, replaced
 from drover.network.expressions.tree import Call, Literal, Value
 from drover.network.types import BOOLEAN, INT, INTEGERS, STRING
 
@@ -173,6 +174,7 @@ STRINGS: Final = (
         called("CONCAT"),
         aliases=("||",),
         repeats=True,
+        length=joined,
     ),
     SqlFunction(
         "concat_ws",
@@ -181,6 +183,7 @@ STRINGS: Final = (
         lambda c, a: pl.concat_str(list(a[1:]), separator=constant_text(c, 0), ignore_nulls=True),
         called("CONCAT_WS"),
         repeats=True,
+        length=joined_with,
     ),
     SqlFunction(
         "substring",
@@ -232,10 +235,12 @@ STRINGS: Final = (
         aliases=("position",),
         copies=4,
     ),
-    SqlFunction("replace", (A_STRING, TEXT, TEXT), STRING, _polars_replace, called("REPLACE")),
-    SqlFunction("repeat", (A_STRING, COUNT), STRING, _polars_repeat, called("REPEAT"), copies=2),
-    SqlFunction("lpad", (A_STRING, COUNT, TEXT), STRING, _polars_lpad, called("LPAD"), optional=1, copies=2),
-    SqlFunction("rpad", (A_STRING, COUNT, TEXT), STRING, _polars_rpad, called("RPAD"), optional=1),
+    SqlFunction("replace", (A_STRING, TEXT, TEXT), STRING, _polars_replace, called("REPLACE"), length=replaced),
+    SqlFunction("repeat", (A_STRING, COUNT), STRING, _polars_repeat, called("REPEAT"), copies=2, length=repeated),
+    SqlFunction(
+        "lpad", (A_STRING, COUNT, TEXT), STRING, _polars_lpad, called("LPAD"), optional=1, copies=2, length=padded
+    ),
+    SqlFunction("rpad", (A_STRING, COUNT, TEXT), STRING, _polars_rpad, called("RPAD"), optional=1, length=padded),
     SqlFunction("split_part", (A_STRING, TEXT, PART), STRING, _polars_split_part, called("SPLIT_PART"), copies=2),
     SqlFunction("reverse", (A_STRING,), STRING, _polars_reverse, called("REVERSE")),
     SqlFunction(

@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 import polars as pl
 
+from drover.network.expressions.text_size import SizeRule, as_long_as_the_longest
 from drover.network.expressions.tree import Call, Value
 from drover.network.types import (
     BINARY,
@@ -74,6 +75,7 @@ class SqlFunction:
     optional: int = 0  # so many parameters at the end may be left out
     count_hint: str = "Correct the number of arguments."  # what to do about a wrong number of arguments
     copies: int = 1  # how often the builders mention an argument, at most
+    length: SizeRule = as_long_as_the_longest  # how long its result can be, if that is a text
 
     def result(self, types: Sequence[DataType]) -> DataType:
         """Return the type of a call whose arguments have `types`."""

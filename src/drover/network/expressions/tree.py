@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from drover.network.types import DataType
+from drover.network.expressions.text_size import A_TEXT, NO_TEXT, TextSize, longest
+from drover.network.types import BINARY, STRING, DataType
 
 Value = bool | int | float | str | dt.date | dt.datetime | None
 
@@ -41,6 +42,16 @@ class Expression:
         return 1
 
     @property
+    def text_size(self) -> TextSize:
+        """How long it can be as a text."""
+        return A_TEXT if self.type in (STRING, BINARY) else NO_TEXT
+
+    @property
+    def largest_text(self) -> TextSize:
+        """How long any text can be that is made on the way to it, itself included."""
+        return longest(node.text_size for node in _walk(self))
+
+    @property
     def children(self) -> tuple[Expression, ...]:
         """The expressions this one is computed from."""
         return ()
@@ -65,6 +76,11 @@ class Literal(Expression):
 
     value: Value
 
+    @property
+    def text_size(self) -> TextSize:
+        """Its length."""
+        return TextSize(fixed=len(self.value)) if isinstance(self.value, str) else NO_TEXT
+
 
 @dataclass(frozen=True, slots=True)
 class Call(Expression):
@@ -74,6 +90,12 @@ class Call(Expression):
     arguments: tuple[Expression, ...]
     height: int = field(compare=False, repr=False, default=1)
     size: int = field(compare=False, repr=False, default=1)
+    text: TextSize = field(compare=False, repr=False, default=NO_TEXT)
+
+    @property
+    def text_size(self) -> TextSize:
+        """How long it can be as a text."""
+        return self.text
 
     @property
     def depth(self) -> int:
