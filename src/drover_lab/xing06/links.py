@@ -84,6 +84,7 @@ def measure(row: Row) -> Row:
     elif policy in CLUSTERED:
         places = place_clustered(problem, default_rng(graph), CLUSTERED[policy])
     else:
+        # Connected balances the load at given rates. The other policies look at no rates.
         seen = with_rates(problem, (graph,)) if policy == "connected" else problem
         places = propose(seen, policy, default_rng(graph))
     found, without = (feasible(problem, each, points(STREAMS)) for each in (places, plain))

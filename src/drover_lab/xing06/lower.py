@@ -46,6 +46,7 @@ def measure(row: Row) -> Row:
     problem = tree(seed % GRAPHS, size=int(row["operators"]) // STREAMS)
     true, other = ideal_points(seed, STREAMS, 2)
     assumed = np.zeros(STREAMS) if row["assumed"] == "origin" else other
+    # Both plans are judged above the true bound. They differ only in the bound that they were made for.
     judged = above(problem, true)
     informed = feasible(judged, place(judged, method, seed), points(STREAMS))
     misled = feasible(judged, place(above(problem, assumed), method, seed), points(STREAMS))
