@@ -39,7 +39,7 @@ COLUMNS: Final = {
 
 
 def network_of(operators: int, groups: int) -> Network:
-    """Return so many operators on one stream: filters if there are no groups, else aggregates over an hour."""
+    """Return a network of operators on one stream: filters if there are no groups, else aggregates over an hour."""
     builder = Builder("migration")
     stream = builder.source("rows", {"ts": "timestamp", "value": "bigint"}, time="ts")
     for k in range(operators):

@@ -146,7 +146,7 @@ OTHER_SHAPES: Final = ((5, 3), (20, 3), (10, 2), (10, 5))
 
 
 def grids(main: int, other: int) -> tuple[ParameterGrid, ...]:
-    """Return so many matrices of each kind, and so many of other shapes."""
+    """Return the rows: matrices of each kind, and matrices of other shapes."""
     kinds = ParameterGrid({"kind": ("uniform", "exponential", "plans")}, {"nodes": 10, "streams": 3}, main)
     shapes = [ParameterGrid({"kind": ("uniform",)}, {"nodes": n, "streams": d}, other) for n, d in OTHER_SHAPES]
     return (kinds, *shapes)
