@@ -185,7 +185,7 @@ EXPERIMENTS: Final = (
         claims=(
             Claim(
                 "cut-below",
-                "The cut plan has much smaller latency than the connected one.",
+                "The cut plan has a much smaller latency than the connected one.",
                 cut_below,
                 "A batch has a fixed cost that no plan saves, and at low loads there is little waiting.",
             ),

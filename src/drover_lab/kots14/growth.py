@@ -20,7 +20,7 @@ from drover_lab.trees.scenario import TreeScenarioParameters, draw_scenario
 
 COLUMNS: Final = {
     "depth": "levels of the tree below the root",
-    "operators": "in the tree",
+    "operators": "operators in the tree",
     "messages": "messages of a node per minute",
     "busiest": "messages per minute of the node that sends most",
     "rounds": "rounds that a node begins per minute",

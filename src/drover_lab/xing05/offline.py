@@ -87,7 +87,7 @@ def near_printed(policy: str, reach: float) -> Claim:
         words = f"{found:.3f} with evenly spaced offsets ({fresh:.3f} in a later window), {drawn:.3f} with drawn ones"
         return Finding(words, abs(found - PRINTED[policy]) <= reach)
 
-    text = f"The average load correlation of `{policy}` is {PRINTED[policy]} (we take near as within {reach})."
+    text = f"The average load correlation of `{policy}` is {PRINTED[policy]} (we accept a difference of up to {reach})."
     why = (
         "The text does not give its offsets. Here the plan fits the window of ten noisy samples more closely than "
         "in the text."

@@ -103,7 +103,7 @@ of the two. `connected` gets random rates.
 COLUMNS: Final = {
     "ratio": "size of the feasible set including the cost of links, divided by that of the ideal set with free links",
     "to_rod": "the same, divided by that of ROD without clusters",
-    "cut": "share of the links that lead from one node to another",
+    "cut": "fraction of the links that lead from one node to another",
 }
 COMMUNICATION: Final = {
     "about": ABOUT
