@@ -55,7 +55,7 @@ def repeated(files: Iterator[Path]) -> list[str]:
     return found
 
 
-def test_no_ten_lines_stand_twice() -> None:
+def test_no_run_of_ten_lines_appears_twice() -> None:
     files = (file for folder in FOLDERS for file in sorted((ROOT / folder).rglob("*.py")))
     assert repeated(files) == []
 

@@ -24,7 +24,7 @@ EXAMPLES = [pytest.param(module, id=module.__name__.rpartition(".")[2]) for modu
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_python_and_yaml_say_the_same(example: ModuleType) -> None:
+def test_python_and_yaml_give_the_same_network(example: ModuleType) -> None:
     network = example.build()
     assert load(FOLDER / f"{network.name}.yaml") == network
     assert loads(dumps(network)) == network
@@ -66,7 +66,7 @@ def test_meters_add_up_from_neighbourhood_to_city(spark: SparkSession) -> None:
     assert (latest[0], latest[1]) == (358, latest[2])
 
 
-def test_trades_make_bars_and_find_dear_ones(spark: SparkSession) -> None:
+def test_trades_give_bars_and_find_expensive_ones(spark: SparkSession) -> None:
     inputs = trades.inputs(spark)
     assert inputs["trades"].count() == (3_044 if trades.is_real() else 4_000)
     result = drover.reference(trades.build(), inputs, watermark="end").streams
@@ -80,7 +80,7 @@ def test_trades_make_bars_and_find_dear_ones(spark: SparkSession) -> None:
     assert sum(row.pairs for row in result["dear_minutes"].collect()) == 2 * pairs  # a row falls into two windows
 
 
-def test_the_hierarchy_has_every_meter_and_a_surge_that_changes_how_often_they_report_but_not_what() -> None:
+def test_a_surge_changes_how_often_meters_report_but_not_their_values() -> None:
     given = hierarchy.readings()
     quarters = 4 * hierarchy.HOURS
     assert given["meter"].n_unique() == 358
@@ -93,7 +93,7 @@ def test_the_hierarchy_has_every_meter_and_a_surge_that_changes_how_often_they_r
     assert given["kwh"].sum() == pytest.approx(week.select(pl.exclude("ts_local")).sum().sum_horizontal()[0])
 
 
-def test_the_hierarchy_puts_what_a_neighbourhood_alone_needs_at_its_collector() -> None:
+def test_operators_of_one_neighbourhood_run_at_its_collector() -> None:
     tree = hierarchy_of(hierarchy.build(), cluster_of(hierarchy.cluster()))
     where = {unit: tree.cluster.nodes[node] for unit, node in tree.complete_placement({}).items()}
     assert (where["two_107"], where["high_two_10"], where["use_10"]) == ("n10", "n10", "n10")
@@ -101,7 +101,7 @@ def test_the_hierarchy_puts_what_a_neighbourhood_alone_needs_at_its_collector() 
 
 
 @pytest.mark.slow
-def test_the_hierarchy_gives_what_plain_spark_gives_and_nodes_are_less_too_full(spark: SparkSession) -> None:
+def test_the_hierarchy_agrees_with_plain_spark_and_reduces_overload(spark: SparkSession) -> None:
     stayed, moved = hierarchy.compare(spark, hours=12)  # four of them in the surge
     assert stayed.equal
     assert moved.equal

@@ -41,7 +41,7 @@ def test_a_block_that_raises_changes_nothing(tmp_path: Path, locked: bool) -> No
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_permissions_are_those_asked_for_less_the_umask(tmp_path: Path) -> None:
+def test_permissions_are_the_requested_ones_without_the_umask(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
         for name, mode in (("open", 0o666), ("secret", 0o600)):
@@ -62,7 +62,7 @@ def test_two_writers_without_a_lock_do_not_mix(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_with_a_lock_what_a_crash_left_is_written_over(tmp_path: Path) -> None:
+def test_with_a_lock_the_remains_of_a_crash_are_overwritten(tmp_path: Path) -> None:
     left = tmp_path / ".a.json.tmp"
     left.write_bytes(b"half of a longer file")
     with replacing(tmp_path / "a.json", locked=True) as file:

@@ -288,7 +288,7 @@ def test_a_breach_in_the_lab_is_caught(tmp_path: Path, file: str, source: str, r
         pytest.param(LAB, "xing05/a.py", "from drover.sim.run import simulate", id="the lab simulates"),
     ],
 )
-def test_what_is_allowed_passes(tmp_path: Path, law: Law, file: str, source: str) -> None:
+def test_allowed_imports_pass(tmp_path: Path, law: Law, file: str, source: str) -> None:
     (tmp_path / file).parent.mkdir(exist_ok=True)
     (tmp_path / file).write_text(source, encoding="utf-8")
     assert list(breaches(tmp_path, law)) == []

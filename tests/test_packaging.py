@@ -121,7 +121,7 @@ def test_an_executor_needs_no_more_than_its_subset() -> None:
     assert (found.returncode, found.stdout.strip()) == (0, ""), found.stderr
 
 
-def test_what_is_blocked_cannot_be_imported() -> None:
+def test_blocked_modules_cannot_be_imported() -> None:
     found = import_without({"click"}, ("drover.cli",))
     assert found.returncode == 1
     assert "click is not installed on this executor" in found.stderr

@@ -70,7 +70,7 @@ def test_without_ensurepip_it_names_the_package_to_install(machine: Machine) -> 
     assert not machine.stamp.exists()
 
 
-def test_a_python_that_cannot_is_passed_over(machine: Machine) -> None:
+def test_a_python_without_venv_is_skipped(machine: Machine) -> None:
     machine.install("python3", old=True)
     machine.install("python3.13", no_venv=True)
     machine.install("python3.12")

@@ -35,7 +35,7 @@ SETTINGS: Final[Any] = {  # Any: the names of settings are literals
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
 MARKS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 ACROSS: Final = 3  # most panels side by side
-FEW: Final = 15  # a line with at most so many points gets a marker and an error bar for each
+FEW: Final = 15  # a line with at most this many points gets a marker and an error bar for each
 LEGEND: Final = 3  # columns of the legend per panel
 # inches of a panel
 WIDTH = 4.4

@@ -55,7 +55,7 @@ def words(files: Path, node: str = "root", token: str = "token") -> list[str]:
         pytest.param("root", "token", ("tree: 1", "tree: 7"), "version 1 of tree files", id="another format"),
     ],
 )
-def test_what_cannot_be_run_says_why_without_a_traceback(
+def test_a_command_that_cannot_run_says_why_without_a_traceback(
     files: Path, node: str, token: str, change: tuple[str, str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tree = files / "tree.yaml"
@@ -75,7 +75,7 @@ def test_a_port_that_is_taken_is_named(files: Path, capsys: pytest.CaptureFixtur
     assert f"nodes.root.address is {port}, but the agent cannot listen on it" in said.err
 
 
-def test_an_agent_runs_stops_and_goes_on(files: Path) -> None:
+def test_an_agent_runs_stops_and_continues(files: Path) -> None:
     for life in (1, 2):
         command = [sys.executable, "-m", "drover", *words(files), "--exec", "true"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as agent:
@@ -91,7 +91,9 @@ def test_an_agent_runs_stops_and_goes_on(files: Path) -> None:
         assert all(json.loads(line) for line in rest.splitlines())
 
 
-def test_sizes_are_read_anew_and_nonsense_changes_nothing(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sizes_are_read_again_and_a_faulty_file_changes_nothing(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     layout, path = parse_layout((files / "tree.yaml").read_text()), files / "sizes"
     read = _measure(layout, str(path))
     path.write_text('{"mean": {"memory": 3}, "stranger": {"memory": 4}}')
@@ -114,7 +116,7 @@ def test_sizes_are_read_anew_and_nonsense_changes_nothing(files: Path, capsys: p
 
 
 @pytest.mark.parametrize("line", [b"hello\n", b"{}\n", b"x" * (2 << 20) + b"\n", b'{"code": "00", "message": "{}"}\n'])
-def test_a_stranger_is_hung_up_on_and_a_neighbour_is_heard(line: bytes) -> None:
+def test_connections_of_strangers_are_closed_and_neighbours_are_accepted(line: bytes) -> None:
     seal = make_seal(b"0123456789abcdef", "digest")
     heard: list[Message] = []
 

@@ -27,7 +27,7 @@ def _in_golden(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_in_golden")
 @pytest.mark.parametrize("name", ["ten_faults", "many_faults", "mistakes"])
-def test_every_fault_is_told_at_once(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_fault_is_reported_at_once(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Run with DROVER_UPDATE=1 to write the golden files again."""
     assert main(["check", f"{name}.yaml"]) == 1
     text = capsys.readouterr().out

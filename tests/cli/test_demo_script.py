@@ -120,7 +120,7 @@ def test_loads_after_the_move_are_shown_late_in_the_burst(demo: DemoRun, fake: F
     assert demo.messages[-1].startswith("node loads, measured in the burst after the move: ")
 
 
-def test_what_moves_when_a_node_goes(fake: Fake) -> None:
+def test_moves_when_a_node_is_removed(fake: Fake) -> None:
     assert scale(cast(Handle, fake)) == "plan 4: 1 nodes instead of 2; the units of node 1 move: counts."
 
 

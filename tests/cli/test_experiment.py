@@ -33,7 +33,7 @@ def test_experiments_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert found[0]["claims"][1] == {"claim": "smaller", "text": "Three times is less."}
 
 
-def test_claims_that_do_not_hold_are_no_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_claim_that_does_not_hold_is_not_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["experiment", "run", "X-fig1", "--out", str(tmp_path)]) == 0
     out, err = capsys.readouterr()
     told = re.sub(r"in \d+\.\d s", "in 0.0 s", out).replace(str(tmp_path), "OUT")
@@ -104,7 +104,7 @@ def test_pages_are_written_and_rows_shared(tmp_path: Path, capsys: pytest.Captur
         pytest.param(["run"], 2, "Missing argument 'NAME'", id="no name"),
     ],
 )
-def test_bad_input_is_told_without_a_traceback(
+def test_bad_input_is_reported_without_a_traceback(
     arguments: list[str], code: int, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["experiment", *arguments]) == code

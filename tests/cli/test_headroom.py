@@ -79,7 +79,7 @@ def test_a_node_that_is_overloaded_already(capsys: pytest.CaptureFixture[str]) -
     assert "nodes 0, 1 are overloaded; all rates must shrink to" in capsys.readouterr().out
 
 
-def test_no_rates_no_limit(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_rates_there_is_no_limit(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["headroom", TRAFFIC, "-r", "east=0", "-r", "west=0"]) == 0
     assert "nothing limits the rates" in capsys.readouterr().out
     assert answer(capsys, TRAFFIC, "-r", "east=0", "-r", "west=0")["factor"] is None
@@ -109,7 +109,7 @@ def test_a_run_file_stands_for_its_network(capsys: pytest.CaptureFixture[str]) -
         pytest.param(["--nodes", "0"], 2, "0 is not in the range", id="no nodes"),
     ],
 )
-def test_what_is_wrong_is_told(options: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_input_is_reported(options: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["headroom", TRAFFIC, *options]) == code
     out, err = capsys.readouterr()
     assert out == ""

@@ -56,7 +56,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return box
 
 
-def test_a_run_of_which_nothing_was_measured(asked: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_without_measurements(asked: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     asked["answer"] = STATUS
     assert main(["status", "here"]) == 0
     assert asked["asked"] == ("here", "status", {})
@@ -71,7 +71,7 @@ def test_a_run_of_which_nothing_was_measured(asked: dict[str, Any], capsys: pyte
     ]
 
 
-def test_everything_that_a_status_can_say(asked: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_status_with_every_field(asked: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     proposal = {"id": "p3", "moves": [1, 2]}
     asked["answer"] = {
         **STATUS,
@@ -147,7 +147,7 @@ def test_an_explanation_lists_nodes_and_decisions(asked: dict[str, Any], capsys:
     assert out[-2:] == ["decision 9", "... and 2 earlier ones"]
 
 
-def test_programs_get_the_answer_as_it_is(asked: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_programs_get_the_answer_as_json(asked: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     asked["answer"] = STATUS
     assert main(["status", "here", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == STATUS

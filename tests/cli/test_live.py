@@ -19,7 +19,7 @@ def figures() -> RunFigures:
     return figures
 
 
-def test_the_picture_fits_a_small_terminal_and_steers_nothing(figures: RunFigures) -> None:
+def test_the_picture_fits_a_small_terminal_and_has_no_control_characters(figures: RunFigures) -> None:
     figures.messages += ["plan 2: moving counts \x1b[2J"] * 5
     rows = [
         {"client": f"h{i}\x1b[2J", "requests": 12_345, "mean": 1.25, "at": datetime(2024, 5, 1, tzinfo=UTC)}
@@ -35,7 +35,7 @@ def test_the_picture_fits_a_small_terminal_and_steers_nothing(figures: RunFigure
         assert word in out.getvalue()
 
 
-def test_lines_say_and_count(figures: RunFigures, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_are_printed_and_counted(figures: RunFigures, capsys: pytest.CaptureFixture[str]) -> None:
     with LineView(as_json=True) as display:
         display.show(figures, [entry(7, 1, [0.0])])
         display.add_message(figures, "moved \x1b")

@@ -56,7 +56,7 @@ def test_a_session_reads_well(pen: ControlRun, capsys: pytest.CaptureFixture[str
     assert agrees("flock.session.txt", "\n".join(told))
 
 
-def test_exactly_what_is_shown_is_applied(pen: ControlRun, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exactly_the_shown_proposal_is_applied(pen: ControlRun, capsys: pytest.CaptureFixture[str]) -> None:
     pen.feed(4)
     shown = data(capsys, "plan", "--from", "flock")["proposal"]
     done = data(capsys, "apply", shown["id"], "--from", "flock")
@@ -117,7 +117,7 @@ def test_a_refused_plan_is_shown_with_its_reason(tmp_path: Path, capsys: pytest.
         pytest.param(["plan", TRAFFIC, "--from", "flock"], 2, "leave NETWORK out", id="a network besides a run"),
     ],
 )
-def test_bad_input_is_told_without_a_traceback(
+def test_bad_input_is_reported_without_a_traceback(
     pen: ControlRun, words: list[str], code: int, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pen.feed(1)
@@ -128,7 +128,9 @@ def test_bad_input_is_told_without_a_traceback(
     assert "Traceback" not in err
 
 
-def test_a_name_cannot_steer_the_terminal(pen: ControlRun, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_cannot_send_control_characters_to_the_terminal(
+    pen: ControlRun, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["explain", "a\x1b[31m", "--from", pen.path]) == 1
     assert "\x1b" not in capsys.readouterr().err
 

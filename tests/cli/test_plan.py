@@ -54,7 +54,7 @@ def test_the_plan_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["headroom", TRAFFIC, "--plan", out]) == 0
 
 
-def test_a_tree_of_nodes_is_passed_over_with_a_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_tree_of_nodes_is_ignored_with_a_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sources = "{east: {read: parquet, path: east}, west: {read: parquet, path: west}}"
     tree = "{tree: {only: {memory: 1e6, sources: [east, west]}}}"
     run = tmp_path / "t.run.yaml"
@@ -96,7 +96,7 @@ def test_series_make_deviations_known(tmp_path: Path, capsys: pytest.CaptureFixt
         pytest.param(["--from", "roundrobin"], "Did you mean round-robin?", id="an unknown plan"),
     ],
 )
-def test_bad_input_is_told_without_a_traceback(
+def test_bad_input_is_reported_without_a_traceback(
     options: list[str], says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["plan", TRAFFIC, *options]) in {1, 2}

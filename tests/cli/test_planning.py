@@ -77,7 +77,7 @@ def test_a_change_that_the_judge_rejects_says_so() -> None:
     assert as_data(report)["accepted"] is False
 
 
-def test_the_reason_of_a_move_is_what_would_be_worse_without_it() -> None:
+def test_the_reason_of_a_move_names_the_goal_that_is_worse_without_it() -> None:
     problem = REQUEST.problem
     places = np.array([0, 0, 1, 1])
     now = score(problem, places)

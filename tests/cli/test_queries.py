@@ -73,7 +73,7 @@ def test_refusals_are_available_as_json(run: ServedRun, tmp_path: Path, capsys: 
     assert [(one["line"], one["name"]) for one in answer["refusals"]] == [(2, None), (3, "good")]
 
 
-def test_atomic_reports_lines_that_are_no_queries_like_other_refusals(
+def test_with_atomic_unreadable_lines_are_reported_like_other_refusals(
     run: ServedRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, bad = tmp_path / "some.jsonl", {**GOOD, "name": "bad", "operators": {"f": {"kind": "filtre"}}}

@@ -17,7 +17,7 @@ def test_the_path_is_printed_and_the_page_is_there(tmp_path: Path, capsys: pytes
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.html", "run"]
 
 
-def test_without_out_it_is_written_here(
+def test_without_out_the_page_is_written_to_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -42,7 +42,7 @@ def test_programs_get_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert found["missing"] == []
 
 
-def test_what_is_missing_goes_to_standard_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_parts_are_named_on_standard_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = checkpoint(tmp_path)
     (root / "network.yaml").unlink()
     assert main(["report", str(root), "--out", str(tmp_path / "r.html")]) == 0
@@ -52,7 +52,7 @@ def test_what_is_missing_goes_to_standard_error(tmp_path: Path, capsys: pytest.C
 
 
 @pytest.mark.parametrize("name", ["", "nothing"])
-def test_what_is_no_checkpoint_is_refused_with_a_sentence(
+def test_a_folder_without_a_checkpoint_is_refused_with_a_message(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "r.html"

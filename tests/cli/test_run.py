@@ -80,7 +80,7 @@ def expected_counts() -> Counter[tuple[str, str, int]]:
 
 
 @pytest.mark.slow
-def test_a_run_that_is_interrupted_stops_cleanly_and_goes_on(folder: Path) -> None:
+def test_an_interrupted_run_stops_cleanly_and_can_be_continued(folder: Path) -> None:
     process = start(folder, "--json")
     assert process.stdout is not None
     entries = [json.loads(process.stdout.readline()) for _ in range(3)]
@@ -125,7 +125,7 @@ def test_an_error_of_spark_is_one_line(folder: Path) -> None:
         pytest.param(("run: 1", "drover: 1"), "a run file names the sources and sinks of a network", id="no run file"),
     ],
 )
-def test_what_is_wrong_is_told_before_spark_starts(
+def test_bad_input_is_reported_before_spark_starts(
     folder: Path, change: tuple[str, str], fault: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = folder / "calls.run.yaml"

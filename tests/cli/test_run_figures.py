@@ -33,7 +33,7 @@ def test_old_batches_do_not_count_but_the_last_one_stays(figures: RunFigures) ->
     assert figures.loads() == [0.0]
 
 
-def test_the_hottest_operator_is_first_and_where_it_is_now(figures: RunFigures) -> None:
+def test_the_busiest_operator_is_first_with_its_present_node(figures: RunFigures) -> None:
     hot = figures.hottest()[0]
     assert (hot.operator, hot.node, hot.state_bytes) == ("counts", 1, 1500)
     assert hot.busy == pytest.approx(0.2)

@@ -16,7 +16,7 @@ EVERY_KIND = str(GOLDEN / "every_kind.yaml")
     ("options", "golden"),
     [([], "every_kind.show.txt"), (["--schemas"], "every_kind.schemas.txt"), (["--json"], "every_kind.show.json")],
 )
-def test_what_is_shown(options: list[str], golden: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_for_people(options: list[str], golden: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Run with DROVER_UPDATE=1 to write the golden files again."""
     assert main(["show", EVERY_KIND, *options]) == 0
     assert agrees(golden, capsys.readouterr().out)

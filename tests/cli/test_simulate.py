@@ -110,7 +110,7 @@ def test_a_figure_without_results_and_with_many_nodes(tmp_path: Path) -> None:
     assert main(["simulate", TRAFFIC, *still, "--plot", path]) == 0
 
 
-def test_what_comes_at_last_counts_from_then_on(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_factor_counts_from_its_time_on(capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(capsys, TRAFFIC, "--seconds", "20", "--scale", "east=3@10", "--scale", "east=0.5", "-r", "west=10")
     assert found["rates"] == pytest.approx({"east": (500 + 1500) / 2, "west": 10})
     assert found["variants"][0]["seconds"] == 15  # a quarter is warm-up
@@ -132,7 +132,7 @@ def test_series_of_statistics_in_place_of_rates(tmp_path: Path, capsys: pytest.C
     assert found["rates"]["east"] == pytest.approx(200)
 
 
-def test_nodes_come_and_go(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nodes_are_added_and_removed(capsys: pytest.CaptureFixture[str]) -> None:
     change = ["--add", "4@10", "--drain", "0@12", "--kill", "3@14", "--capacity", "4=2"]
     found = answer(capsys, TRAFFIC, *change, "--seconds", "30", "--policy", "largest-first", "--period", "3")
     assert [(each["event"], each["node"]) for each in found["events"]] == [("add", 4), ("drain", 0), ("kill", 3)]
@@ -148,12 +148,12 @@ def test_a_plan_from_a_file_stays(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert found["variants"][0]["node_of"] == found["plan"] == json.loads(PLAN)["node_of"]
 
 
-def test_one_plan_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_policy_that_plans_once(capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(capsys, TRAFFIC, "--compare", "stay,once:largest-first", "--seconds", "20", "--warmup", "6")
     assert {move["time"] for move in found["variants"][1]["moved"]} == {6.0}
 
 
-def test_moves_take_as_long_as_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_moves_take_the_given_time(capsys: pytest.CaptureFixture[str]) -> None:
     cost = ["--migration", "0.5", "--migration", "per_byte=1e-6", "--state", "counts=1e6"]
     found = answer(capsys, TRAFFIC, "--drain", "1@5", "--seconds", "10", *cost)
     moved = {move["unit"]: move for move in found["variants"][0]["moved"]}
@@ -180,7 +180,7 @@ def test_tables_are_written(form: str, tmp_path: Path, capsys: pytest.CaptureFix
     assert len(read[form](folder / "once-hash" / f"nodes.{form}")) == 5 * 4
 
 
-def test_it_is_the_same_again_and_another_seed_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+def test_equal_seeds_give_equal_output_and_others_do_not(capsys: pytest.CaptureFixture[str]) -> None:
     options = [TRAFFIC, "--seconds", "5", "--policy", "cor-bal", "--schedule", "round-robin", "--delay", "0.01"]
     first, again, other = (answer(capsys, *options, "--seed", seed) for seed in ("3", "3", "4"))
     assert first == again
@@ -245,7 +245,7 @@ def test_long_runs_are_announced(monkeypatch: pytest.MonkeyPatch, capsys: pytest
         pytest.param(["--plot", "no/where.png"], "there is no such folder", id="a figure nowhere"),
     ],
 )
-def test_what_is_wrong_is_told(options: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_input_is_reported(options: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", TRAFFIC, *options]) in {1, 2}
     out, err = capsys.readouterr()
     assert out == ""
@@ -275,7 +275,9 @@ def test_a_trace_that_is_too_long(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("option", [["--out"], ["--plot"]])
-def test_what_cannot_be_written_is_told(option: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_cannot_be_written_is_reported(
+    option: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     taken = tmp_path / "taken.png"
     taken.mkdir()
     (tmp_path / "file").write_text("", encoding="utf-8")

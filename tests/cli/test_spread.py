@@ -42,7 +42,7 @@ def test_a_session_reads_well(pen: ControlRun, capsys: pytest.CaptureFixture[str
     assert agrees("spread.session.txt", "\n".join(told))
 
 
-def test_a_wish_before_anything_is_measured_is_fulfilled(pen: ControlRun, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_request_before_any_measurement_is_carried_out(pen: ControlRun, capsys: pytest.CaptureFixture[str]) -> None:
     answer = json.loads(said(capsys, "spread", "j", "3 x 1", "--from", "here", "--json"))
     assert (answer["grid"], answer["spread"], answer["nodes"]) == ([3, 1], "3 x 1", [1, 2, 3])
     made = pen.controller.status.plan.instances["j"]
@@ -50,9 +50,7 @@ def test_a_wish_before_anything_is_measured_is_fulfilled(pen: ControlRun, capsys
     assert pen.controller.records == []
 
 
-def test_new_instances_keep_off_nodes_that_are_being_emptied(
-    pen: ControlRun, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_new_instances_avoid_nodes_that_are_being_drained(pen: ControlRun, capsys: pytest.CaptureFixture[str]) -> None:
     pen.feed(3)
     said(capsys, "drain", "2", "--from", "here")
     answer = json.loads(said(capsys, "spread", "j", "4", "--from", "here", "--json"))
@@ -60,7 +58,7 @@ def test_new_instances_keep_off_nodes_that_are_being_emptied(
     assert "2 x 2 instead of 1 x 1" in pen.controller.records[-1].reason
 
 
-def test_changes_pile_up_to_a_limit(pen: ControlRun, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_number_of_pending_changes_is_limited(pen: ControlRun, capsys: pytest.CaptureFixture[str]) -> None:
     pen.feed(3)
     for shape in ("2", "3", "4"):
         said(capsys, "spread", "j", shape, "--from", "here")
@@ -84,7 +82,7 @@ def test_changes_pile_up_to_a_limit(pen: ControlRun, capsys: pytest.CaptureFixtu
         pytest.param("jj", ["2"], 1, "Did you mean j? Known: j. To spread another join, write", id="no such join"),
     ],
 )
-def test_bad_wishes_are_refused(
+def test_bad_requests_are_refused(
     pen: ControlRun, join: str, shape: list[str], code: int, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pen.feed(1)

@@ -139,7 +139,7 @@ HerdMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40
 TestHerd = HerdMachine.TestCase
 
 
-def test_many_at_once_are_as_one_by_one() -> None:
+def test_adding_many_at_once_equals_adding_one_by_one() -> None:
     rng = default_rng(0)
     sets = [np.sort(rng.choice(20, 2, replace=False)) for _ in range(300)]
     one, many = (Herd(np.ones(20), np.ones(4), default_rng(0)) for _ in range(2))
@@ -154,7 +154,7 @@ def test_many_at_once_are_as_one_by_one() -> None:
     assert same(many._state, many.recomputed())
 
 
-def test_a_herd_of_thousands_stays_what_it_is() -> None:
+def test_a_herd_of_thousands_stays_consistent() -> None:
     """Lists and tables grow, numbers are reused, and old sources are dropped."""
     rng = default_rng(1)
     herd = Herd(np.ones(500), np.ones(90), default_rng(0), "least-types")

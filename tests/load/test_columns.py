@@ -39,7 +39,7 @@ def windows(draw: Draw) -> tuple[Network, Window]:
 
 @given(windows())
 @settings(max_examples=60)
-def test_arrays_say_what_samples_say(drawn: tuple[Network, Window]) -> None:
+def test_arrays_equal_the_samples(drawn: tuple[Network, Window]) -> None:
     network, window = drawn
     plain, found = measured(window), measured_in(window, network)
     assert found.rates == plain.rates
@@ -51,7 +51,7 @@ def test_arrays_say_what_samples_say(drawn: tuple[Network, Window]) -> None:
         assert found.operators[name].found_at == pytest.approx(behaviour.found_at)
 
 
-def test_a_period_is_read_anew_for_another_network() -> None:
+def test_a_period_is_read_again_for_another_network() -> None:
     window = Window().push(1, 1.0, {"r1": 5.0}, [Sample("o1", {"r1": 5.0}, {"o1": 4.0}, 0.5)])
     assert columns_of(window, example_3()).busy.sum() == 0.5
     assert columns_of(window, example_9()).took.shape[0] == 7

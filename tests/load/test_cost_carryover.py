@@ -30,7 +30,7 @@ def costing(network: Network, costs: dict[str, list[float]]) -> Window:
     return window
 
 
-def test_costs_of_before_count_where_they_agree_and_only_there() -> None:
+def test_earlier_costs_count_only_where_they_agree() -> None:
     network, rng = example_3(), default_rng(0)
     usual = rng.normal(1.0, 0.05, 20).tolist()
     new = [1.05, 1.03]
@@ -44,7 +44,7 @@ def test_costs_of_before_count_where_they_agree_and_only_there() -> None:
     assert (carryover_factors(few, network, 2) == 1).all()  # too little was known before
 
 
-def test_what_a_join_costs_per_row_depends_on_rates_and_is_left_alone() -> None:
+def test_costs_of_joins_depend_on_rates_and_are_not_carried_over() -> None:
     network = example_9()
     window = costing(network, {"o5": [1.0, 1.1] * 6 + [1.04, 1.04]})
     assert (carryover_factors(columns_of(window, network), network, 2) == 1).all()

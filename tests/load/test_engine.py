@@ -35,7 +35,7 @@ def rows(batch: int) -> pl.DataFrame:
     return pl.DataFrame({"ts": stamps, "k": range(ROWS)}, schema={"ts": pl.Datetime("us", "UTC"), "k": pl.Int32()})
 
 
-def test_a_run_tells_rates_and_selectivities() -> None:
+def test_a_run_measures_rates_and_selectivities() -> None:
     counted = network()
     harness, window = Harness(counted), Window()
     for batch in range(BATCHES):

@@ -82,7 +82,7 @@ def test_the_ideal_volume(totals: list[float], capacity: list[float], expected: 
         pytest.param([1.0], r"there are 2 nodes. Give one number per node", id="too few"),
     ],
 )
-def test_capacities_that_cannot_be_are_refused(capacity: list[float], said: str) -> None:
+def test_impossible_capacities_are_refused(capacity: list[float], said: str) -> None:
     with pytest.raises(LoadError, match=said):
         weights(np.ones((2, 2)), np.array(capacity))
 
@@ -193,7 +193,7 @@ def test_the_remaining_set(weighed: list[list[float]], floor: list[float], expec
 
 @given(node_loads(streams=3), st.data())
 @settings(max_examples=40)
-def test_the_remaining_set_is_what_counting_finds(loads: Loads, data: st.DataObject) -> None:
+def test_the_remaining_set_equals_a_count_of_points(loads: Loads, data: st.DataObject) -> None:
     weighed = weights(*loads)
     d = weighed.shape[1]
     floor = np.array(data.draw(st.lists(st.floats(0.0, 0.2), min_size=d, max_size=d)))
@@ -221,7 +221,7 @@ def test_intervals_hold_the_exact_ratio_about_as_often_as_they_say() -> None:
     assert np.mean(held) >= 0.85
 
 
-def test_one_dimension_needs_no_chance() -> None:
+def test_one_dimension_needs_no_random_points() -> None:
     found = estimate(np.array([[2.0], [0.0]]), seed=0)
     assert (found.ratio, found.low, found.high) == (0.5, 0.5, 0.5)
 
@@ -242,13 +242,13 @@ def test_the_estimate_deviates_by_less_than_a_thousandth(d: int) -> None:
         pytest.param(lambda: estimate(np.ones((1, 2)), 0, scramblings=1), "needs at least 2", id="one scrambling"),
     ],
 )
-def test_what_cannot_be_worked_out_is_refused(call: object, said: str) -> None:
+def test_a_set_that_cannot_be_computed_is_refused(call: object, said: str) -> None:
     assert callable(call)
     with pytest.raises(LoadError, match=said):
         call()
 
 
-def test_many_streams_are_no_trouble() -> None:
+def test_many_streams_are_supported() -> None:
     d = 300
     ideal = np.ones((2, d))
     assert feasible_ratio(ideal, face_points(d, 16, seed=0)) == pytest.approx(1.0)

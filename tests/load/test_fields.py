@@ -38,7 +38,7 @@ def test_a_selectivity_is_a_number_or_one_by_case(text: str, value: object) -> N
     assert Selectivities().write(found.value) == plain
 
 
-def test_a_list_is_no_selectivity() -> None:
+def test_a_list_is_refused_as_a_selectivity() -> None:
     root = read_document("a: [1, 2]").root
     assert root is not None
     (fault,) = Selectivities().read(root.entries[0][1]).faults

@@ -45,7 +45,7 @@ series:
 """
 
 
-def test_a_file_says_everything() -> None:
+def test_a_file_with_every_field_is_read() -> None:
     assert loads(SOUND, NETWORK) == Statistics(
         {"calls": 2000.0, "bills": 150.0},
         {
@@ -57,13 +57,13 @@ def test_a_file_says_everything() -> None:
     )
 
 
-def test_json_will_do(tmp_path: Path) -> None:
+def test_a_json_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     path.write_text('{"statistics": 1, "rates": {"calls": 7}, "operators": {}}', encoding="utf-8")
     assert load(path, NETWORK) == Statistics({"calls": 7.0})
 
 
-def test_what_a_file_leaves_out_is_assumed_and_counted() -> None:
+def test_missing_values_are_assumed_and_counted() -> None:
     profile = make_profile(NETWORK, [(Origin.GIVEN, loads(SOUND, NETWORK))])
     assert profile.counts() == {
         "rates": {"given": 2},
@@ -118,7 +118,7 @@ def test_what_a_file_leaves_out_is_assumed_and_counted() -> None:
         pytest.param("statistics: 1\noperators: {long: 3}", ["an operator is a mapping of fields"], id="no fields"),
     ],
 )
-def test_faults_are_told_with_their_lines(text: str, faults: list[str]) -> None:
+def test_faults_are_reported_with_their_lines(text: str, faults: list[str]) -> None:
     if not faults:
         assert loads(text, NETWORK) == Statistics()
         return
@@ -148,6 +148,6 @@ def statistics(draw: Draw, network: Network) -> Statistics:
 
 @given(networks(max_operators=4), st.data())
 @settings(max_examples=60)
-def test_what_is_written_is_read_back(network: Network, data: st.DataObject) -> None:
+def test_a_written_file_is_read_back(network: Network, data: st.DataObject) -> None:
     drawn = data.draw(statistics(network))
     assert loads(dumps(drawn, network), network) == drawn

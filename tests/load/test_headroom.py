@@ -82,7 +82,7 @@ def test_sources_at_rest(rates: dict[str, float], limits: list[float], factor: f
     assert math.isinf(found.worst.change) == math.isinf(factor)
 
 
-def test_when_the_others_overload_a_node_nothing_is_left() -> None:
+def test_a_node_overloaded_by_other_sources_leaves_no_headroom() -> None:
     found = room(CHAINS, [0.25, 1])
     assert found.overloaded == (0,)
     assert found.worst is None
@@ -112,7 +112,7 @@ def test_a_join_grows_with_the_product_of_its_rates() -> None:
 
 @given(networks(max_operators=7, max_sources=3), st.integers(1, 4), st.integers(0, 2**32 - 1))
 @settings(max_examples=60)
-def test_at_its_limit_a_node_is_full_and_none_is_fuller(network: Network, n: int, seed: int) -> None:
+def test_at_the_limit_one_node_is_full_and_none_is_overloaded(network: Network, n: int, seed: int) -> None:
     rng = default_rng(seed)
     known = profile(
         network,
@@ -172,7 +172,7 @@ def test_a_plan_that_does_not_fit_is_refused() -> None:
         headroom(known, each_alone(network), {}, np.ones(0))
 
 
-def test_a_network_without_operators_has_all_the_room() -> None:
+def test_a_network_without_operators_has_unlimited_headroom() -> None:
     builder = Builder("n")
     builder.source("s", COLUMNS, time="ts").output()
     found = headroom(make_profile(builder.build()), {}, {}, np.ones(2))

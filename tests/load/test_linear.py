@@ -113,7 +113,7 @@ def test_no_more_variables_than_needed(
     np.testing.assert_allclose(model.loads, [float(loads[unit]) for unit in model.units])
 
 
-def test_what_moves_between_nodes_keeps_streams_apart() -> None:
+def test_links_between_nodes_keep_streams_separate() -> None:
     network, costs = merge()
     model = linear_model(profile(network, {}, costs, {}, ("a", "b")), each_alone(network), with_streams=True)
     assert model.variables == ("s", "a", "b")

@@ -32,7 +32,7 @@ def test_kept_columns_give_all_others(drawn: list[list[float]]) -> None:
         pytest.param([[0.0, 1.0], [0.0, 1.0]], [1], id="a column without load"),
     ],
 )
-def test_which_columns_are_needed(columns: list[list[float]], kept: list[int]) -> None:
+def test_needed_columns(columns: list[list[float]], kept: list[int]) -> None:
     assert needed(np.array(columns))[0] == kept
 
 

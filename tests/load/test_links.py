@@ -27,7 +27,7 @@ def test_a_link_per_stream_and_reading_unit() -> None:
     np.testing.assert_allclose(links.bandwidth[4], [0.0, 0.0, 100.0])
 
 
-def test_what_stays_within_a_unit_is_no_link() -> None:
+def test_a_stream_within_a_unit_makes_no_link() -> None:
     network = example_9()
     together = each_alone(network) | {"o1": "chain", "o2": "chain"}
     model = linear_model(profile(network, {}, {}, {}), together, with_streams=True)

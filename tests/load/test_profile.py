@@ -13,7 +13,7 @@ from tests.load.networks import COLUMNS, example_3, example_9
     ("operator", "selectivity"),
     [pytest.param("switch", 0.5, id="a switch of two"), pytest.param("filter", 1.0, id="anything else")],
 )
-def test_what_is_assumed_of_outputs(operator: str, selectivity: float) -> None:
+def test_assumed_selectivities_of_outputs(operator: str, selectivity: float) -> None:
     builder = Builder("n")
     source = builder.source("s", COLUMNS, time="ts")
     if operator == "switch":
@@ -42,7 +42,7 @@ def test_a_series_gives_the_rate_if_there_is_no_other() -> None:
     assert make_profile(example_3(), [(Origin.GIVEN, Statistics(series={"r1": ()}))]).rates["r1"] == RATE
 
 
-def test_what_the_network_declares_comes_before_assumptions() -> None:
+def test_declared_loads_come_before_assumptions() -> None:
     builder = Builder("n")
     builder.source("s", COLUMNS, time="ts").synthetic("o", cost=3e-6, selectivity=0.25).output()
     found = make_profile(builder.build())
@@ -56,7 +56,7 @@ def test_operators_that_vary_are_known() -> None:
     assert make_profile(example_3(), [(Origin.GIVEN, given)]).varying == {"o1"}
 
 
-def test_other_rates_keep_what_is_known_of_joins() -> None:
+def test_a_change_of_rates_keeps_the_measurements_of_joins() -> None:
     found = make_profile(example_9(), [(Origin.MEASURED, Statistics({"r1": 10.0, "r2": 10.0}))])
     faster = found.at({"r1": 20.0, "unknown": 1.0})
     assert faster.rates == {"r1": 20.0, "r2": 10.0}

@@ -71,7 +71,7 @@ def test_an_overloaded_operator_does_not_hide_the_load_after_it() -> None:
     np.testing.assert_allclose(series.values[:2], [[0.1, 0.2], [0.1, 0.2]])
 
 
-def test_a_join_that_is_behind_is_seen_through_too() -> None:
+def test_a_join_that_lags_does_not_hide_load_either() -> None:
     network = example_9()
     truth = profile(network, {"r1": 10.0, "r2": 10.0}, {"o5": 0.01, "o6": 0.02}, {"o5": 0.5})
     rates = [{"r1": 10.0, "r2": 10.0}, {"r1": 20.0, "r2": 5.0}, {"r1": 20.0, "r2": 20.0}]
@@ -82,7 +82,7 @@ def test_a_join_that_is_behind_is_seen_through_too() -> None:
 
 @given(networks(max_operators=8, max_sources=3), st.integers(0, 2**32 - 1))
 @settings(max_examples=60)
-def test_while_nobody_is_behind_the_series_is_the_busy_time(network: Network, seed: int) -> None:
+def test_without_lag_the_series_equals_the_busy_time(network: Network, seed: int) -> None:
     rng = default_rng(seed)
     truth = profile(
         network,
@@ -98,7 +98,7 @@ def test_while_nobody_is_behind_the_series_is_the_busy_time(network: Network, se
     np.testing.assert_allclose(series.values, np.array(busy).reshape(series.values.shape), rtol=1e-6, atol=1e-9)
 
 
-def test_a_unit_without_samples_has_what_the_profile_says() -> None:
+def test_a_unit_without_samples_has_the_load_of_the_profile() -> None:
     network = example_3()
     window = Window().push(1, 1.0, {"r1": 10, "r2": 20}, ()).push(3, 1.0, {"r1": 30}, ())
     known = profile(network, {"r1": 1.0, "r2": 5.0}, COSTS, {})
@@ -181,7 +181,7 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
         given_series(make_profile(example_3()), {"r1": [1.0], "r2": [1.0, 2.0]}, each_alone(example_3()))
 
 
-def test_what_is_stored_cannot_be_written() -> None:
+def test_stored_arrays_are_read_only() -> None:
     original = np.ones((1, 2))
     series = LoadSeries(("a",), original)
     original[:] = 7

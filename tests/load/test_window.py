@@ -36,7 +36,7 @@ def test_a_window_holds_the_newest_periods_in_order(numbers: list[int], length: 
     assert [period.number for period in window.periods] == expected
 
 
-def test_a_period_that_is_told_again_replaces_the_first_telling() -> None:
+def test_a_repeated_period_replaces_the_first_one() -> None:
     window = Window(3).push(1, 1.0, {"r1": 5}, ()).push(1, 1.0, {"r1": 7}, ())
     assert measured(window).rates == {"r1": 7}
 
@@ -64,7 +64,7 @@ def test_cost_and_selectivity(periods: list[list[Sample]], cost: float, selectiv
     assert measured(window).rates == {"r1": 20}
 
 
-def test_a_join_that_is_behind_is_known_at_the_rates_it_managed() -> None:
+def test_a_join_that_lags_is_measured_at_the_rates_it_processed() -> None:
     network = example_9()
     sample = Sample("o5", {"o2": 10, "o4": 10}, {"o5": 20}, 0.2)
     window = Window().push(1, 1.0, {"r1": 20, "r2": 20}, [sample])
@@ -73,7 +73,7 @@ def test_a_join_that_is_behind_is_known_at_the_rates_it_managed() -> None:
     assert found.loads()["o5"] == pytest.approx(0.8)
 
 
-def test_an_operator_without_rows_tells_nothing() -> None:
+def test_an_operator_without_rows_gives_no_statistics() -> None:
     assert measured(Window().push(1, 1.0, {}, [busy("o1", 0, 0, 0.1)])).operators == {}
 
 
@@ -99,7 +99,7 @@ def test_selectivities_that_vary_are_noticed(outs: list[float], varies: bool) ->
     assert not measured(window).operators["o1"].varies
 
 
-def test_what_makes_no_window_is_refused() -> None:
+def test_an_invalid_window_is_refused() -> None:
     with pytest.raises(LoadError, match=r"period 4 is 0\.0 seconds long"):
         Window().push(4, 0.0, {}, ())
     with pytest.raises(LoadError, match="a window has at least one period"):

@@ -157,12 +157,12 @@ def test_rules_are_checked_by_build_and_all_at_once() -> None:
         ),
     ],
 )
-def test_words_that_mean_nothing_are_refused_at_once(says: Callable[[Builder], object], error: str) -> None:
+def test_unknown_values_are_refused_immediately(says: Callable[[Builder], object], error: str) -> None:
     with pytest.raises(ExpressionError, match=error):
         says(Builder("n"))
 
 
-def test_an_unmarked_function_is_refused_at_once() -> None:
+def test_an_unmarked_function_is_refused_immediately() -> None:
     _builder, events = started()
     with pytest.raises(DroverError, match="function unmarked is not marked as an operator"):
         events.apply("a", user_functions.unmarked)

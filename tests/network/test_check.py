@@ -207,22 +207,22 @@ def test_an_unknown_output_is_reported_by_its_place() -> None:
     assert fault.path == ("outputs", 1)
 
 
-def test_a_misspelt_stream_is_not_also_an_unread_one() -> None:
+def test_a_misspelt_stream_is_not_also_reported_as_unread() -> None:
     (fault,) = examine(parts_of([a_filter(), a_filter("next", "kpet")], outputs=["next"])).faults
     assert fault.path == ("operators", "next", "input")
 
 
-def test_the_name_of_a_switch_is_no_stream_and_the_fault_says_which_are() -> None:
+def test_naming_a_switch_as_a_stream_lists_its_branches() -> None:
     (fault,) = examine(parts_of([SIDES, a_filter(source="sides")], outputs=["kept"])).faults
     assert fault.path == ("operators", "kept", "input")
     assert fault.way_out == "It is a switch: name one of its streams, sides.big, sides.small."
 
 
-def test_a_source_may_be_given_out_as_it_is() -> None:
+def test_a_source_may_be_an_output() -> None:
     assert faults_of() == []
 
 
-def test_a_table_that_nobody_uses_is_no_fault() -> None:
+def test_an_unused_table_is_allowed() -> None:
     assert faults_of(a_filter(), tables=[PRICES]) == []
 
 
@@ -232,7 +232,7 @@ def test_a_network_that_only_writes_a_table_needs_no_output() -> None:
     assert examine(parts).faults == ()
 
 
-def test_a_stream_may_be_read_and_given_out() -> None:
+def test_a_stream_may_be_read_and_be_an_output() -> None:
     assert examine(parts_of([a_filter()], outputs=["events", "kept"])).faults == ()
 
 
@@ -277,7 +277,7 @@ Build = Callable[[], list[Fault]]
         ),
     ],
 )
-def test_every_fault_is_reported_and_none_is_an_echo(operators: list[Operator], paths: list[str]) -> None:
+def test_every_fault_is_reported_without_consequential_ones(operators: list[Operator], paths: list[str]) -> None:
     faults = faults_of(*operators, sources=[EVENTS, OTHERS])
     assert sorted(fault.field for fault in faults) == sorted(f"operators.{path}" for path in paths)
 
@@ -293,7 +293,7 @@ def test_faults_of_all_parts_come_together() -> None:
     ]
 
 
-def test_a_faulty_source_hides_its_readers() -> None:
+def test_readers_of_a_faulty_source_are_not_checked() -> None:
     faults = faults_of(a_filter(where="y = 1"), sources=faulty_source(time="x"))
     assert [fault.field for fault in faults] == ["sources.events.time"]
 

@@ -53,7 +53,7 @@ def test_every_word_for_a_unit(unit: str, word: str) -> None:
         pytest.param("9" * 19 + " us", "this is not a length of time", id="a number of nineteen digits"),
     ],
 )
-def test_what_is_no_length_of_time(value: str | timedelta, says: str) -> None:
+def test_texts_that_are_not_lengths_of_time(value: str | timedelta, says: str) -> None:
     with pytest.raises(ExpressionError, match=says) as refused:
         parse_duration(value)
     assert "for example 10 s" in str(refused.value)

@@ -14,7 +14,7 @@ def test_columns_are_given_as_text_or_as_types() -> None:
     assert columns_of({"at": "timestamp", "n": BIGINT}) == (Column("at", TIMESTAMP), Column("n", BIGINT))
 
 
-def test_a_marked_function_says_what_it_makes() -> None:
+def test_a_marked_function_declares_its_columns() -> None:
     expected = Declaration((Column("seen", BIGINT),), None, keeps_state=True, cost="medium", frame="polars")
     assert declaration_of(user_functions.rows_so_far) == expected
     assert declaration_of(user_functions.nulls_per_row).columns == (Column("nulls", INT),)
@@ -59,6 +59,6 @@ def test_a_function_of_the_main_module_has_no_path(monkeypatch: pytest.MonkeyPat
         pytest.param("os:system", "system is not marked", id="a function of the standard library"),
     ],
 )
-def test_a_path_that_leads_nowhere(path: str, says: str) -> None:
+def test_a_path_to_no_function_is_refused(path: str, says: str) -> None:
     with pytest.raises(DroverError, match=says):
         resolve(path)

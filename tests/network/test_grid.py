@@ -22,7 +22,7 @@ def test_spreads_are_read_and_written(text: str, spread: Spread) -> None:
 @pytest.mark.parametrize(
     "text", ["", "0", "-1", "2 x", "x 3", "2 x 0", "1001", "100 x 100", "many", "9" * 30, "2 x 3 x 4"]
 )
-def test_what_is_no_spread_is_refused(text: str) -> None:
+def test_an_invalid_spread_is_refused(text: str) -> None:
     with pytest.raises(ExpressionError, match="a grid of 1 to 1000 instances"):
         parse_spread(text)
 
@@ -53,7 +53,7 @@ def test_what_is_no_spread_is_refused(text: str) -> None:
         {"auto"},
     ],
 )
-def test_a_network_refuses_it_too(spread: object) -> None:
+def test_a_network_refuses_an_invalid_spread(spread: object) -> None:
     net = drover.Builder("n")
     a, b = (net.source(name, SOURCE, time="ts") for name in "ab")
     a.join("j", b, within="1 s", on="k", spread=spread).output()  # type: ignore[arg-type]

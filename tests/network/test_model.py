@@ -69,7 +69,7 @@ def test_a_network_cannot_be_changed() -> None:
         network.streams["more"] = EVENTS.schema  # type: ignore[index]  # that it is refused is the point
 
 
-def test_networks_that_say_the_same_are_equal() -> None:
+def test_networks_with_equal_parts_are_equal() -> None:
     assert a_network(a_filter(), SIDES) == a_network(a_filter(), SIDES)
     assert len({a_network(a_filter()), a_network(a_filter())}) == 1
 
@@ -82,7 +82,7 @@ def test_networks_that_say_the_same_are_equal() -> None:
         pytest.param(a_network(a_filter(), SIDES, tables=(PRICES,)), id="another table"),
     ],
 )
-def test_networks_that_say_something_else_differ(other: Network) -> None:
+def test_networks_with_different_parts_differ(other: Network) -> None:
     assert a_network(a_filter(), SIDES) != other
 
 

@@ -71,7 +71,7 @@ def test_cycles(links: list[str], cycles: list[str]) -> None:
     assert [fault.path for fault in faults] == [("operators", cycle.split()[0]) for cycle in cycles]
 
 
-def test_a_cycle_hides_the_columns_of_those_on_and_behind_it_only() -> None:
+def test_a_cycle_hides_only_the_columns_of_operators_on_and_after_it() -> None:
     operators = [
         *chain("a < b", "b < a"),
         a_filter("tail", "a", "nothing = 1"),
@@ -106,7 +106,7 @@ def test_two_switches_of_one_name_that_read_each_other_are_a_cycle() -> None:
     ]
 
 
-def test_one_operator_listed_twice_is_one_of_that_name_twice() -> None:
+def test_an_operator_listed_twice_is_a_repeated_name() -> None:
     twice = a_filter()
     assert [fault.path for fault in faults_of(twice, twice)] == [("operators", "kept")]
 

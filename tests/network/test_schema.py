@@ -14,7 +14,7 @@ def a_schema(*names: str, time: str | None = None) -> Schema:
 
 
 @given(schemas())
-def test_schemas_that_are_drawn_are_sound(schema: Schema) -> None:
+def test_generated_schemas_are_valid(schema: Schema) -> None:
     assert list(schema_faults(schema)) == []
 
 
@@ -60,7 +60,7 @@ def test_a_column_named_twice_is_a_fault() -> None:
     assert [fault.path for fault in faults] == [("columns", "a")]
 
 
-def test_there_is_a_limit_to_columns() -> None:
+def test_the_number_of_columns_is_limited() -> None:
     assert not list(schema_faults(a_schema(*(f"c{k}" for k in range(MOST_COLUMNS)))))
     (fault,) = schema_faults(a_schema(*(f"c{k}" for k in range(MOST_COLUMNS + 1))))
     assert fault.path == ("columns",)

@@ -66,7 +66,7 @@ def test_types_as_spark_reads_them(text: str, kind: DataType) -> None:
         pytest.param("decimal(2,-1)", "there is no such column type", id="a negative scale"),
     ],
 )
-def test_what_is_no_type(text: str, says: str) -> None:
+def test_texts_that_are_not_types(text: str, says: str) -> None:
     with pytest.raises(ExpressionError, match=says) as refused:
         parse_type(text)
     assert refused.value.found == text
@@ -99,7 +99,7 @@ def test_polars_and_arrow_agree_on_every_type(kind: DataType) -> None:
     ],
     ids=str,
 )
-def test_what_counts_as_a_number(kind: DataType, is_integer: bool, is_float: bool, is_numeric: bool) -> None:
+def test_types_that_count_as_numbers(kind: DataType, is_integer: bool, is_float: bool, is_numeric: bool) -> None:
     assert (kind.is_integer, kind.is_float, kind.is_numeric) == (is_integer, is_float, is_numeric)
 
 

@@ -15,7 +15,7 @@ from drover.placement.score import feasible, score
 from drover_lab.placement.instances import chain_problem
 
 
-def test_sticky_units_are_placed_as_if_they_were_all() -> None:
+def test_sticky_units_are_placed_as_if_there_were_no_others() -> None:
     problem = replace(chain_problem(1), sticky=np.arange(200) % 5 == 0)
     places = place_combined(problem, default_rng(0))
     stuck = restrict(problem, problem.sticky)
@@ -25,7 +25,7 @@ def test_sticky_units_are_placed_as_if_they_were_all() -> None:
     assert score(problem, places).imbalance < 0.2
 
 
-def test_domains_are_nearly_as_good_as_the_whole() -> None:
+def test_placing_by_domains_is_nearly_as_good_as_placing_all_units() -> None:
     problem = chain_problem(2, nodes=40)
     whole = score(problem, place_correlated(problem, default_rng(0)))
     parted = place_in_domains(problem, default_rng(0), size=10)

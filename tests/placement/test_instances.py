@@ -17,7 +17,7 @@ def test_a_tree_instance_has_the_sizes_of_the_figure() -> None:
 
 
 @pytest.mark.parametrize("make", [tree_problem, chain_problem])
-def test_a_seed_is_one_instance(make: object) -> None:
+def test_equal_seeds_give_equal_instances(make: object) -> None:
     assert callable(make)
     one, other, different = make(7), make(7), make(8)
     assert one.coefficients.tolist() == other.coefficients.tolist()
@@ -25,7 +25,7 @@ def test_a_seed_is_one_instance(make: object) -> None:
     assert one.coefficients.tolist() != different.coefficients.tolist()
 
 
-def test_chains_have_the_system_load_that_is_asked_for() -> None:
+def test_chains_have_the_requested_system_load() -> None:
     problem = chain_problem(1, nodes=6, load=0.5)
     assert problem.m == 6 * 10
     assert (problem.coefficients @ problem.rates).sum() == pytest.approx(0.5 * 6)

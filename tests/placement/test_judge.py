@@ -38,7 +38,7 @@ def test_refusals_have_reasons(before: list[int], after: list[int], most: float,
             pytest.fail("accepted")
 
 
-def test_what_gets_worse_is_seen() -> None:
+def test_the_judge_sees_every_goal_that_gets_worse() -> None:
     """Moving b to its own node balances the loads, and cuts no more."""
     match judge(AB, np.array([0, 1, 1]), np.array([0, 0, 1])):
         case Accepted(verdicts) as accepted:

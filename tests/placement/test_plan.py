@@ -54,7 +54,7 @@ def test_scaling(nodes: int, expected: list[int]) -> None:
     assert (scaled.nodes, list(scaled.node_of.values())) == (nodes, expected)
 
 
-def test_what_is_not_there_is_refused_by_name() -> None:
+def test_unknown_units_and_nodes_are_refused_by_name() -> None:
     plan = round_robin(network(), 2)
     with pytest.raises(DroverError, match=r"unit 'f0' is on node 2, but the nodes are 0 to 1"):
         plan.move("f0", 2)

@@ -41,7 +41,7 @@ def test_plans_are_sound_and_the_same_for_a_seed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(BALANCES))
-def test_balance_where_it_is_promised(name: str) -> None:
+def test_policies_that_promise_balance_keep_it(name: str) -> None:
     """No node is above the mean by more than the largest unit: what dealing out to the lightest node guarantees."""
 
     @settings(max_examples=EXAMPLES)
@@ -98,7 +98,7 @@ def test_edges(name: str, m: int, n: int, level: float) -> None:
     assert list(faults(problem, propose(problem, name, default_rng(0)))) == []
 
 
-def test_an_unknown_policy_is_told_apart() -> None:
+def test_an_unknown_policy_is_refused() -> None:
     problem = PlacementProblem(units=("a",), capacity=np.ones(1))
     with pytest.raises(ProblemError, match=r"policy is 'resilent'.*Did you mean resilient\?"):
         propose(problem, "resilent", default_rng(0))

@@ -33,7 +33,7 @@ ABC = ("a", "b", "c")
         ),
     ],
 )
-def test_what_contradicts_itself_is_refused(fields: dict[str, object], says: str) -> None:
+def test_a_contradictory_problem_is_refused(fields: dict[str, object], says: str) -> None:
     with pytest.raises(ProblemError, match=says):
         PlacementProblem(**({"units": ABC, "capacity": [1.0, 1.0]} | fields))  # type: ignore[arg-type]  # refused is the point
 
@@ -47,7 +47,7 @@ def test_arrays_are_read_only_copies() -> None:
         problem.capacity[0] = 9
 
 
-def test_a_policy_says_what_it_lacks() -> None:
+def test_a_policy_names_the_data_that_it_lacks() -> None:
     with pytest.raises(ProblemError, match="series is empty, but the policy correlation needs it"):
         PlacementProblem(units=ABC, capacity=np.ones(2)).need("series", "correlation")
 

@@ -51,7 +51,7 @@ def test_rules_that_no_plan_keeps_are_an_error(fields: dict[str, object], says: 
         repair(fuse(problem).problem, np.zeros(3, dtype=np.int64))
 
 
-def test_a_repair_takes_back_what_leads_nowhere() -> None:
+def test_a_repair_undoes_placements_that_lead_nowhere() -> None:
     allowed = np.array([[1, 1, 1], [1, 0, 0], [0, 1, 0]])
     problem = PlacementProblem(units=ABC, capacity=np.ones(3), allowed=allowed, apart=((0, 1, 2),))
     assert repair(problem, np.array([0, 0, 0])).tolist() == [2, 0, 1]
@@ -75,9 +75,7 @@ def test_a_repair_is_sound_and_leaves_sound_plans_alone(problem: PlacementProble
         pytest.param({"current": np.full(4, -1)}, [1, 2, 2, 0], id="without a plan nothing is exchanged"),
     ],
 )
-def test_nodes_that_are_alike_are_exchanged_so_that_little_moves(
-    fields: dict[str, object], expected: list[int]
-) -> None:
+def test_equal_nodes_are_swapped_to_save_moves(fields: dict[str, object], expected: list[int]) -> None:
     given = {"capacity": np.ones(3), "current": np.array([0, 1, 0, 2]), "state": np.array([5.0, 5, 1, 5])} | fields
     problem = PlacementProblem(units=tuple("abcd"), **given)  # type: ignore[arg-type]  # fields by name
     assert relabel(problem, np.array([1, 2, 2, 0])).tolist() == expected

@@ -42,7 +42,7 @@ def test_measures_by_hand() -> None:
     assert found.correlation == pytest.approx(-1)
 
 
-def test_what_is_not_known_is_not_a_number() -> None:
+def test_unknown_measures_are_nan() -> None:
     found = score(PlacementProblem(units=("a",), capacity=np.ones(1)), np.array([0]))
     assert math.isnan(found.feasible)
     assert math.isnan(found.deviation)

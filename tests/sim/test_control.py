@@ -60,7 +60,7 @@ def problem(history: SimulatedPeriods, nodes: int = 2) -> PlacementProblem:
     return problem_at(history, np.ones(nodes), none, none, np.zeros(units), np.ones(nodes, dtype=np.bool_))
 
 
-def test_measured_load_is_what_the_network_costs() -> None:
+def test_measured_load_equals_the_cost_of_the_network() -> None:
     model = chain(0.001, 0.002, selectivity=0.5)
     found = problem(watched(model, [200.0]))
     assert found.load == pytest.approx([200 * 0.001, 100 * 0.002], rel=0.1)
@@ -84,7 +84,7 @@ def test_a_join_that_runs_has_the_load_of_the_profile() -> None:
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(case=cases())
-def test_a_profile_says_the_same_of_itself_when_settled_again(case: Case) -> None:
+def test_a_profile_made_again_from_itself_is_the_same(case: Case) -> None:
     profile = case.model.profile
     again = make_profile(profile.network, [(Origin.GIVEN, statistics_of(profile))])
     names = unit_names(profile.network)
@@ -165,7 +165,7 @@ def test_decisions_are_made_every_period_from_a_samples_window() -> None:
 
 
 @pytest.mark.parametrize("policy", ["cor-bal", "correlation", None])
-def test_units_of_a_lost_node_go_on_elsewhere_and_tuples_are_lost(policy: str | None) -> None:
+def test_units_of_a_lost_node_continue_elsewhere_and_lose_tuples(policy: str | None) -> None:
     control = None if policy is None else SimulatedControl(policy=policy)
     outcome = run(control, Kill(30.0, 2), load=0.9)
     assert 2 not in outcome.places
@@ -192,7 +192,7 @@ def test_a_drained_node_is_empty_and_nothing_is_lost() -> None:
     assert outcome.nodes.filter(node=4)["queued"].to_list()[31:] == [0.0] * 29
 
 
-def test_a_node_that_comes_is_used() -> None:
+def test_an_added_node_is_used() -> None:
     outcome = run(SimulatedControl(policy="correlation", period=10.0), Add(30.0, 2.0), load=0.9)
     worked = outcome.nodes.filter(node=NODES)["utilisation"].to_list()
     assert set(worked[:30]) == {0.0}
@@ -207,7 +207,7 @@ def test_a_node_that_comes_is_used() -> None:
         pytest.param(tuple(Kill(1.0, i) for i in range(NODES)), "is the last one", id="all of them"),
     ],
 )
-def test_a_node_that_cannot_go_is_refused(node_events: tuple[NodeEvent, ...], words: str) -> None:
+def test_removing_a_missing_or_the_last_node_is_refused(node_events: tuple[NodeEvent, ...], words: str) -> None:
     with pytest.raises(ProblemError, match=words):
         run(None, *node_events)
 

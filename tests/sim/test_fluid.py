@@ -118,7 +118,7 @@ def test_the_fluid_core_equals_its_twin(case: Case) -> None:
 
 @pytest.mark.parametrize("load", [0.3, 0.7, 0.95])
 @pytest.mark.parametrize("spread", [0.0, 1.0], ids=["M/D/1", "M/M/1"])
-def test_a_queue_in_balance_is_as_pollaczek_and_khinchine_say(load: float, spread: float) -> None:
+def test_a_stable_queue_has_the_length_of_pollaczek_and_khinchine(load: float, spread: float) -> None:
     model, one = chain(0.01).with_spread(spread), np.zeros(1, dtype=np.int64)
     outcome = simulate(model, [Poisson(100 * load)], SimulatedCluster(1), one, seconds=100, warmup=60, mode="fluid")
     expected = 0.01 + load * 0.01 * (1 + spread**2) / (2 * (1 - load))
@@ -127,7 +127,7 @@ def test_a_queue_in_balance_is_as_pollaczek_and_khinchine_say(load: float, sprea
     assert outcome.summary["queued_mean"] == pytest.approx(100 * load * expected, rel=1e-3)  # Little's law
 
 
-def test_an_overloaded_queue_grows_by_what_is_too_much() -> None:
+def test_an_overloaded_queue_grows_by_the_excess_rate() -> None:
     one = np.zeros(1, dtype=np.int64)
     outcome = simulate(chain(0.0125), [Constant(100.0)], SimulatedCluster(1), one, seconds=100, mode="fluid")
     assert outcome.summary["queued"] == pytest.approx(100 * (100 - 80), rel=0.01)
@@ -166,7 +166,7 @@ def test_events_and_fluid_agree_where_both_run() -> None:
     assert found["fluid"] == pytest.approx(found["event"], rel=0.2)
 
 
-def test_a_join_and_a_lost_node_flow_too() -> None:
+def test_the_fluid_mode_has_joins_and_lost_nodes() -> None:
     model = joined(rate=20.0, share=0.1)
     work = [Poisson(20.0), Poisson(20.0)]
     cluster = SimulatedCluster(2, node_events=(Kill(5.0, 0),))

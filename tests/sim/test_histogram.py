@@ -11,11 +11,11 @@ from drover.sim.world import BUCKETS
 
 
 @given(st.floats(1e-8, 1e6))
-def test_a_bucket_is_near_what_is_in_it(latency: float) -> None:
+def test_a_bucket_is_close_to_its_values(latency: float) -> None:
     assert MIDDLES[bucket(latency)] == pytest.approx(latency, rel=1 / 128)
 
 
-def test_percentiles_are_those_of_what_was_counted() -> None:
+def test_percentiles_are_those_of_the_counted_values() -> None:
     values = np.random.default_rng(0).lognormal(0, 2, 20_000)
     counts = np.zeros(BUCKETS)
     np.add.at(counts, [bucket(value) for value in values], 1.0)

@@ -31,7 +31,7 @@ def samples(model: Model, counts: SimulationCounts) -> Iterator[Sample]:
 
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(case=cases())
-def test_a_ledger_says_what_a_window_of_samples_says(case: Case) -> None:
+def test_a_ledger_equals_a_window_of_samples(case: Case) -> None:
     model = case.model
     engine = Engine(model, case.cluster, case.places, seed=case.seed, schedule=case.schedule)
     engine.feed(case.arrivals)

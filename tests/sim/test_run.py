@@ -69,7 +69,7 @@ def test_selectivity_is_kept_whatever_its_fraction() -> None:
         assert seen["tuples_out"] == pytest.approx(share * seen["tuples_in"], rel=0.05)
 
 
-def test_a_plan_with_names_is_as_good_as_places() -> None:
+def test_a_plan_by_names_equals_a_plan_by_places() -> None:
     model = chain(0.05, 0.01)
     plan = Plan(1, 2, {"o0": 1, "o1": 0})
     found = [
@@ -93,7 +93,7 @@ def test_an_outcome_is_written_and_read_again(form: Format, tmp_path: Path) -> N
         outcome.write(tmp_path, "xlsx")  # type: ignore[arg-type]  # on purpose
 
 
-def test_what_is_not_known_is_not_a_number() -> None:
+def test_unknown_measurements_are_nan() -> None:
     outcome = simulate(chain(0.1), [Poisson(0.0)], SimulatedCluster(1), ONE, seconds=5)
     assert math.isnan(outcome.summary["latency_mean"])
     assert outcome.summary_json()["latency_ratio"] is None
@@ -131,12 +131,12 @@ def test_what_is_not_known_is_not_a_number() -> None:
         pytest.param(lambda: chain(0.1).with_spread(2.0), "spread", id="more chance than cost"),
     ],
 )
-def test_faulty_input_is_refused_in_words(make: Callable[[], object], words: str) -> None:
+def test_faulty_input_is_refused_with_a_message(make: Callable[[], object], words: str) -> None:
     with pytest.raises((ProblemError, LoadError), match=words):
         make()
 
 
-def test_a_unit_on_no_node_is_refused() -> None:
+def test_a_unit_without_a_node_is_refused() -> None:
     with pytest.raises(ProblemError, match="puts unit 'o0' on node 3"):
         simulate(chain(0.1), [Poisson(1.0)], SimulatedCluster(2), np.array([3]), seconds=5)
     with pytest.raises(ProblemError, match="no node for unit 'o0'"):

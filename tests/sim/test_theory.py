@@ -36,7 +36,7 @@ def agree(found: list[float], expected: float) -> None:
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.5, 1.0], ids=["M/D/1", "M/G/1", "M/M/1"])
-def test_waiting_is_as_pollaczek_and_khinchine_say(spread: float) -> None:
+def test_the_waiting_time_is_that_of_pollaczek_and_khinchine(spread: float) -> None:
     found = [run.summary for run in runs(chain(COST).with_spread(spread))]
     waiting = [each["latency_mean"] - each["processing_mean"] for each in found]
     load = RATE * COST
@@ -54,14 +54,14 @@ def test_number_in_system_is_rate_times_latency() -> None:
         assert seen["queued_mean"] == pytest.approx(rate * seen["latency_mean"], rel=0.03)
 
 
-def test_queues_in_a_row_are_as_if_each_were_alone() -> None:
+def test_queues_in_a_row_behave_like_single_queues() -> None:
     model = chain(COST, COST / 2).with_spread(1.0)
     expected = COST / (1 - 0.8) + COST / 2 / (1 - 0.4)
     agree([run.summary["latency_mean"] for run in runs(model, SimulatedCluster(2))], expected)
     agree([run.summary["latency_mean"] for run in runs(model, SimulatedCluster(2, delay=0.5))], expected + 0.5)
 
 
-def test_a_faster_node_is_as_good_as_less_work() -> None:
+def test_a_faster_node_has_the_effect_of_less_work() -> None:
     one = [run.summary["latency_mean"] for run in runs(chain(COST), seconds=2000)]
     other = [
         run.summary["latency_mean"] for run in runs(chain(2 * COST), SimulatedCluster(np.array([2.0])), seconds=2000)
@@ -76,7 +76,7 @@ def two_queries() -> Model:
     return model_of(make_profile(builder.build()))
 
 
-def test_who_is_served_first_changes_nothing_in_the_mean() -> None:
+def test_the_order_of_service_does_not_change_the_mean() -> None:
     """Equal services, one node: any order that never idles has as many tuples in the system at any time."""
     found = []
     schedules: tuple[Schedule, ...] = ("fifo", "round-robin")
@@ -93,7 +93,7 @@ def test_who_is_served_first_changes_nothing_in_the_mean() -> None:
     assert fifo.summary["latency_p99"] != turns.summary["latency_p99"]
 
 
-def test_an_overloaded_queue_grows_by_what_is_too_much() -> None:
+def test_an_overloaded_queue_grows_by_the_excess_rate() -> None:
     run = simulate(chain(0.125), [Constant(10.0)], SimulatedCluster(1), np.zeros(1, dtype=np.int64), seconds=1000)
     assert run.summary["queued"] == pytest.approx(1000 * (10 - 8), abs=2)
     assert run.summary["utilisation_mean"] == pytest.approx(1.0, abs=1e-3)

@@ -50,7 +50,7 @@ def arrivals(name: str, stops: list[float], seed: int = 1) -> Floats:
 
 @settings(deadline=None, max_examples=30)
 @given(name=st.sampled_from(list(STREAMS)), cuts=st.lists(st.floats(0, 40), max_size=6), seed=st.integers(0, 99))
-def test_arrivals_are_the_same_however_they_are_cut(name: str, cuts: list[float], seed: int) -> None:
+def test_arrivals_do_not_depend_on_how_they_are_cut(name: str, cuts: list[float], seed: int) -> None:
     whole = arrivals(name, [40.0], seed)
     assert whole.tolist() == arrivals(name, [*sorted(cuts), 40.0], seed).tolist()
     assert (np.diff(whole) >= 0).all()
@@ -58,14 +58,14 @@ def test_arrivals_are_the_same_however_they_are_cut(name: str, cuts: list[float]
 
 
 @pytest.mark.parametrize("name", ["poisson", "uniform", "constant", "periodic", "on-off", "heavy", "opposite"])
-def test_the_mean_rate_is_what_was_asked_for(name: str) -> None:
+def test_the_mean_rate_is_the_requested_one(name: str) -> None:
     found = [len(arrivals(name, [7000.0], seed)) / 7000 for seed in range(8)]
     wide = 0.05 if name == "heavy" else 0.02  # Pareto durations have no variance: means settle slowly
     assert np.median(found) == pytest.approx(5.0, rel=wide)
 
 
 @pytest.mark.parametrize(("name", "variation"), [("poisson", 1.0), ("uniform", 1 / np.sqrt(3)), ("constant", 0.0)])
-def test_spacing_is_what_it_says(name: str, variation: float) -> None:
+def test_gaps_vary_as_their_distribution_says(name: str, variation: float) -> None:
     gaps = np.diff(arrivals(name, [5000.0]))
     assert gaps.std() / gaps.mean() == pytest.approx(variation, abs=0.02)
 
@@ -82,7 +82,7 @@ def test_a_trace_of_rates_holds_each_value_and_then_ends() -> None:
     assert counts / (200 * 2.5) == pytest.approx([6.0, 0.0, 18.0, 2.0, 0.0], abs=0.4)
 
 
-def test_a_trace_of_events_is_taken_as_it_is() -> None:
+def test_a_trace_of_events_is_used_unchanged() -> None:
     assert arrivals("events", [50.0]).tolist() == [0.5, 1.0, 22.0]
 
 
@@ -109,7 +109,7 @@ def test_durations_have_their_means() -> None:
 
 @given(name=st.sampled_from(list(STREAMS)), seed=st.integers(0, 99))
 @settings(deadline=None, max_examples=30)
-def test_amounts_are_what_is_expected(name: str, seed: int) -> None:
+def test_expected_amounts_equal_measured_ones(name: str, seed: int) -> None:
     place = list(STREAMS).index(name)
     source = begin(STREAMS, seed, step=0.25)[place]
     amounts = np.concatenate([source.before(10.0), source.before(10.0), source.before(40.0)])
@@ -142,7 +142,7 @@ def test_offsets_are_even_or_drawn() -> None:
         pytest.param([Poisson(1), Poisson(1, "even")], "spacing is 'even'", id="no spacing"),  # type: ignore[arg-type]  # on purpose
     ],
 )
-def test_a_faulty_workload_is_refused_in_words(workload: Workload, words: str) -> None:
+def test_a_faulty_workload_is_refused_with_a_message(workload: Workload, words: str) -> None:
     with pytest.raises(LoadError, match=words):
         begin(streams_of(workload, ("a", "b")), 0)
 
@@ -161,7 +161,7 @@ def test_a_faulty_workload_is_refused_in_words(workload: Workload, words: str) -
         pytest.param(lambda: Shifted("a", -1.0), "by is -1", id="looking ahead"),
     ],
 )
-def test_a_faulty_stream_is_refused_in_words(make: object, words: str) -> None:
+def test_a_faulty_stream_is_refused_with_a_message(make: object, words: str) -> None:
     assert callable(make)
     with pytest.raises(LoadError, match=words):
         make()

@@ -38,7 +38,7 @@ def contrast(one: str, other: str) -> float:
 @pytest.mark.parametrize("side", [0, 1], ids=["light", "dark"])
 @pytest.mark.parametrize("name", ["ink", "soft", "link", "alarm", *LINES])  # lines have words in their colours
 @pytest.mark.parametrize("ground", ["paper", "panel"])
-def test_text_can_be_read(name: str, ground: str, side: int) -> None:
+def test_text_has_enough_contrast(name: str, ground: str, side: int) -> None:
     assert contrast(COLOURS[name][side], COLOURS[ground][side]) >= 4.5
 
 
@@ -57,7 +57,7 @@ def lab(light: Floats) -> Floats:
 
 @pytest.mark.parametrize("side", [0, 1], ids=["light", "dark"])
 @pytest.mark.parametrize("kind", BLINDNESS)
-def test_lines_are_told_apart_by_the_colour_blind(kind: str, side: int) -> None:
+def test_colour_blind_readers_can_distinguish_lines(kind: str, side: int) -> None:
     seen = {name: lab(np.array(BLINDNESS[kind]) @ linear(COLOURS[name][side])) for name in LINES}
     near = {pair: float(np.linalg.norm(seen[pair[0]] - seen[pair[1]])) for pair in combinations(LINES, 2)}
     assert min(near.values()) > 10, sorted(near.items(), key=lambda item: item[1])[:3]  # 2.3 is just noticeable

@@ -84,7 +84,7 @@ def test_the_value_axis_reaches_values_and_limits_that_are_near(
     assert ("is above this chart" in figure([given])) == (limit is not None and not drawn)
 
 
-def test_a_logarithmic_axis_leaves_out_what_has_no_logarithm() -> None:
+def test_a_logarithmic_axis_omits_values_without_a_logarithm() -> None:
     given = chart([0.0, 0.01, 10.0], log=True, format=seconds)
     assert [label for _, label in given.layout().value_ticks] == ["10 ms", "100 ms", "1 s", "10 s"]
     ((_, line),) = given.layout().paths
@@ -137,7 +137,7 @@ def test_very_many_marks_do_not_cover_the_lines() -> None:
     assert chart([0.5] * 100, marks=marks).layout().marks_bottom == 0
 
 
-def test_every_interval_tells_its_values_to_the_pointer() -> None:
+def test_every_interval_shows_its_values_under_the_pointer() -> None:
     hovers = chart([0.1, 0.2], [np.nan, 0.3]).layout().hovers
     assert [text for _, _, text in hovers] == ["0:01: line 0 10.0 %", "0:02: line 0 20.0 %, line 1 30.0 %"]
     assert hovers[0][0] == 0

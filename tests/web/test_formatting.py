@@ -9,7 +9,7 @@ from drover.web.formatting import Format, clock, duration, finite, number, perce
 
 @pytest.mark.parametrize("format_", [number, percent, seconds, size])
 @pytest.mark.parametrize("unknown", [None, math.nan])
-def test_what_is_unknown_is_a_dash(format_: Format, unknown: float | None) -> None:
+def test_an_unknown_value_is_a_dash(format_: Format, unknown: float | None) -> None:
     assert format_(unknown) == "-"
 
 

@@ -22,7 +22,7 @@ def rendered(template: str, **values: object) -> str:
 
 
 @given(given=st.text(max_size=60) | st.just(HOSTILE))
-def test_a_reader_finds_the_text_that_went_in_and_no_element_more(given: str) -> None:
+def test_text_is_escaped_and_adds_no_element(given: str) -> None:
     (found,) = parse(rendered('<p title="{{ text }}">{{ text }}</p>', text=given)).children
     assert not isinstance(found, str)
     assert found.text == visible(given)

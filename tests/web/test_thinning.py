@@ -49,7 +49,7 @@ def test_an_interval_keeps_its_minimum_mean_maximum_and_last_moment() -> None:
     assert (found.low.tolist(), found.mean.tolist(), found.high.tolist()) == ([4.0, 1.0], [6.0, 1.0], [8.0, 1.0])
 
 
-def test_means_of_intervals_leave_out_what_is_unknown() -> None:
+def test_means_of_intervals_omit_unknown_values() -> None:
     times = np.array([1.0, 2.0, 3.0, 9.0])
     series = [np.array([4.0, np.nan, 8.0, 1.0]), np.array([1.0, 1.0, 1.0, np.nan])]
     (first, means), (last, last_means) = interval_means(times, series, 2)

@@ -195,6 +195,7 @@ def _measure(layout: TreeFile, path: str | None) -> Measure:
             return {}
         sizes, faults = read_sizes(path, layout)
         for fault in faults:
+            # An agent reads the file every few seconds for weeks; the same fault must not fill its log.
             if fault not in printed and len(printed) < MOST_FAULTS:
                 printed.add(fault)
                 _warn(fault)

@@ -95,6 +95,7 @@ def perform(demo_run: DemoRun, spark: Any, folder: str, as_json: bool) -> None: 
                 watch(handle, figures, display, lambda: stopped.is_set() or play_script(demo_run, handle, display))
                 if stopped.is_set():
                     raise KeyboardInterrupt
+                # The replay has ended, but the last batch may still be running.
                 handle.processAllAvailable()
                 poll(handle, figures, display)
         finally:

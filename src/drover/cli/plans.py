@@ -17,7 +17,7 @@ from drover.placement.starting_plans import DEFAULT_NODES, STARTING_PLANS
 
 
 def plan_of(text: str, network: Network, nodes: int | None) -> Plan:
-    """Return the plan that `text` names: a starting plan for so many nodes, or a file, which has its own number."""
+    """Return the plan that `text` names: a starting plan for this many nodes, or a file, which has its own number."""
     if text in STARTING_PLANS:
         return STARTING_PLANS[text](network, nodes or DEFAULT_NODES)
     try:

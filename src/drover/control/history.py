@@ -116,7 +116,7 @@ def write_records(fs: FileSystem, root: str, newest: Sequence[PeriodRecord]) -> 
 
 
 def read_records(fs: FileSystem, root: str, last: int | None = None) -> list[PeriodRecord]:
-    """Return the records of a checkpoint, oldest first; only the `last` so many if given."""
+    """Return the records of a checkpoint, oldest first; only the `last` ones if given."""
     found: list[PeriodRecord] = []
     for chunk in reversed(_chunks(fs, root)):
         found = [*_read_chunk(fs, root, chunk), *found]

@@ -205,7 +205,7 @@ class Herd:
             raise ProblemError(f"server is {server}, but the servers are {self.servers}. Choose one of these.")
         before = int(self._roster.store.server[query])
         self._roster.store.server[query] = server
-        # The kernels choose servers themselves. Here the server is given, so the state is computed anew.
+        # The kernels choose servers themselves. Here the server is given, so the state is computed from scratch.
         self._rebuild(self._state.rate, self._state.capacity)
         return QueryMove(query, before, server)
 

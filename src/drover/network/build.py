@@ -193,7 +193,7 @@ class Stream:
     ) -> Stream:
         """Pair rows with those of `other`; `within`: how long left (and right) rows wait; `on` lists `x` or `x = y`.
 
-        `spread` is over how many instances: `"auto"`, so many, or (rows, columns) of a grid, also written `"2 x 3"`.
+        `spread` sets the instances: `"auto"`, their number, or (rows, columns) of a grid, also written `"2 x 3"`.
         Joins are inner; another `how` is refused.
         """
         left_window, right_window = within if isinstance(within, tuple) else (within, within)

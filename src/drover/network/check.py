@@ -61,6 +61,7 @@ def examine(parts: Parts, unclear: UnreadParts = CLEAR) -> ExaminedNetwork:
     """Check every rule and derive every schema, as far as the parts are clear."""
     faults = [*_name_faults(parts), *_was_faults(parts), *_own_faults(parts)]
     producers = _producers(parts)
+    # A generated file can have thousands of faults, and each costs a search for the nearest name.
     faults += islice(_reference_faults(parts, producers, unclear), MOST_FAULTS)
     order = topological(parts.operators, producers)
     if len(order) < len(parts.operators):
@@ -78,6 +79,7 @@ def _name_faults(parts: Parts) -> Iterator[Fault]:
         yield Fault(("name",), repr(parts.name), NAME_RULE, "Rename the network.")
     streams = [("sources", source.name) for source in parts.sources]
     streams += [("operators", operator.name) for operator in parts.operators]
+    # Sources and operators share one namespace, because both name streams. Tables have their own.
     for group in (streams, [("tables", table.name) for table in parts.tables]):
         seen: dict[str, str] = {}
         for section, name in group:
@@ -127,6 +129,8 @@ def _producers(parts: Parts) -> dict[str, Operator | None]:
 
 def _reference_faults(parts: Parts, producers: Mapping[str, Operator | None], unclear: UnreadParts) -> Iterator[Fault]:
     tables = dict.fromkeys(sorted(table.name for table in parts.tables))
+    # A part of the file that could not be read may make a stream or a table (`unclear`); it is not reported as unknown
+    # then.
     streams = sorted(producers)
     for operator in parts.operators:
         for index, stream in enumerate(operator.inputs):
@@ -146,6 +150,7 @@ def _reference_faults(parts: Parts, producers: Mapping[str, Operator | None], un
 
 def _unknown(path: tuple[str | int, ...], name: str, what: str, names: list[str]) -> Fault:
     """Return the fault of naming something that is not among `names`, which are sorted."""
+    # The branches of switch `s` are streams `s.x`, so in sorted order they stand together.
     first = bisect_left(names, f"{name}.")
     if switch := list(takewhile(lambda stream: stream.startswith(f"{name}."), islice(names, first, None))):
         hint = f"It is a switch: name one of its streams, {known(switch)}."

@@ -50,6 +50,7 @@ def parse_duration(value: str | timedelta) -> Micros:
 
 def _parse_text(text: str) -> Micros:
     rest = text.strip().lower()
+    # Zero is the only number that needs no unit.
     if rest == "0":
         return 0
     micros = 0

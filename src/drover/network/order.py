@@ -83,6 +83,7 @@ def _knots(before: Links) -> Iterator[list[int]]:
             fresh = [other for other in followers[here] if other not in found]
             found.update(fresh)
             stack += fresh
+        # A component of one operator is a cycle only if the operator reads itself.
         if len(knot) > 1 or root in before[root]:
             yield knot
 

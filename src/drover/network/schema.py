@@ -65,6 +65,7 @@ def schema_faults(schema: Schema) -> Iterator[Fault]:
         rule = f"there are at most {MOST_COLUMNS} columns"
         yield Fault(("columns",), f"{len(schema.columns)} columns", rule, "Leave out columns that no operator reads.")
         return
+    # Spark does not distinguish upper and lower case in names, so names that differ only in case clash.
     seen: dict[str, str] = {}
     counts = Counter(schema.names)
     for column in schema.columns:

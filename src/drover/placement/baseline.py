@@ -119,7 +119,7 @@ def assign_in_order(
 
 
 def place_unplaced(problem: PlacementProblem, places: Ints) -> Ints:
-    """Return places in which units without an allowed node are assigned anew, largest first."""
+    """Return places in which units without an allowed node are assigned again, largest first."""
     lost = places == NOWHERE
     lost |= ~problem.reachable()[np.arange(problem.m), places]
     order = np.lexsort((np.arange(problem.m), -problem.load))

@@ -17,7 +17,7 @@ from drover.placement.problem import NOWHERE, Flags, PlacementProblem
 from drover.placement.resilient.place import place_resilient
 from drover.placement.rules import keep_links, repair
 
-DOMAIN: Final = 50  # nodes; COR-GLB takes 10 ms for so many, and 0.2 s for four times as many
+DOMAIN: Final = 50  # nodes; COR-GLB takes 10 ms for this many, and 0.2 s for four times as many
 
 
 def restrict(problem: PlacementProblem, keep: Flags, nodes: Ints | None = None) -> PlacementProblem:

@@ -147,7 +147,7 @@ class PlacementProblem:
         ends = np.concatenate([links.source, links.target])
         shaped = len(links.target) == g and links.communication.shape == links.bandwidth.shape == (g, d)
         if g and (not shaped or ends.min() < 0 or ends.max() >= m):
-            raise ProblemError(f"links must join units 0 to {m - 1} and have {d} coefficients each. Compute them anew.")
+            raise ProblemError(f"links must join units 0 to {m - 1} and have {d} coefficients each. Correct them.")
 
     @property
     def m(self) -> int:

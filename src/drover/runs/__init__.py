@@ -68,6 +68,7 @@ def inspect_document(document: Document, folder: Path) -> tuple[Run | None, tupl
     network, missing = _network(folder, values["network"]) if ("network",) not in reader.spoiled else (None, ())
     faults = [*document.faults, *reader.faults, *placed(missing, root)]
     sense = list(_senses(network, sources, sinks, values, root))
+    # A field that could not be read has its fault already; a rule about its placeholder would only repeat it.
     faults += (fault for fault in placed(sense, root) if not _is_echo(fault, reader.spoiled))
     if faults or network is None:
         return None, by_line(faults)

@@ -74,6 +74,7 @@ def shares_faults(sources: Mapping[str, Input | None]) -> Iterator[Fault]:
     for name, given in sources.items():
         if given is None or (given.shares is None and given.by is None):
             continue
+        # A source with `by` takes part in its own sharing, so its value must differ from those of the others too.
         leader = given.shares or name
         found = sources.get(leader)
         if leader not in sources or (found is not None and found.by is None):
@@ -139,6 +140,7 @@ def network_faults(
     names = [source.name for source in network.sources]
     strangers = [name for name in sources if name not in names]
     yield from (_stranger(("sources", name), "source", names) for name in strangers)
+    # A misspelt source is one fault: the source that was probably meant is not reported as missing.
     meant = {nearest_name(name, names) for name in strangers}
     for source in network.sources:
         if source.name not in sources:

@@ -30,7 +30,7 @@ class Migration:
             _demand(f"migration.{name}", getattr(self, name))
 
     def seconds(self, operators: int, size: float) -> float:
-        """Return how long a unit with so many operators and bytes is suspended."""
+        """Return how long a unit with this number of operators and bytes is suspended."""
         return self.fixed + self.per_operator * operators + self.per_byte * size
 
 
@@ -69,7 +69,7 @@ NodeEvent: TypeAlias = Kill | Add | Drain
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimulatedCluster:
-    """Nodes, and the changes to them; a `capacity` that is a whole number means so many equal nodes."""
+    """Nodes, and the changes to them; a `capacity` that is a whole number is the number of equal nodes."""
 
     capacity: Floats | int  # (n,) busy seconds per second
     delay: Floats | float = 0.0  # (N, N) seconds, or one number for every link; N counts added nodes, too

@@ -52,6 +52,7 @@ COLUMNS: Final = {
 def measured(found: Rehearsal, since: float) -> Row:
     """Return the measurements of a rehearsal from a given second on."""
     rest = found.since(since)
+    # A run that fell behind may have no batches left after the warm-up; then its measurements are unknown, not 0.
     took = [each.seconds.whole for each in rest.batches] or [np.nan]
     late = rest.latency if len(rest.latency) else np.array([np.nan])
     seconds = float(rest.ended[-1] - rest.ended[0]) if len(rest.ended) > 1 else np.nan
@@ -184,7 +185,7 @@ EXPERIMENTS: Final = (
         claims=(
             Claim(
                 "cut-below",
-                "The cut plan has much smaller latency than the connected one.",
+                "The cut plan has a much smaller latency than the connected one.",
                 cut_below,
                 "A batch has a fixed cost that no plan saves, and at low loads there is little waiting.",
             ),

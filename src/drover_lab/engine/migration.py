@@ -39,7 +39,7 @@ COLUMNS: Final = {
 
 
 def network_of(operators: int, groups: int) -> Network:
-    """Return so many operators on one stream: filters if there are no groups, else aggregates over an hour."""
+    """Return a network of operators on one stream: filters if there are no groups, else aggregates over an hour."""
     builder = Builder("migration")
     stream = builder.source("rows", {"ts": "timestamp", "value": "bigint"}, time="ts")
     for k in range(operators):
@@ -82,7 +82,9 @@ def run_moves(row: Row) -> Row:
     changed = {each.batch for before, each in zip(plans, settled[1:], strict=False) if each.plan != before}
     moved = [each for each in settled if each.batch in changed]
     stayed = [each for each in settled if each.batch not in changed]
+    # A unit may return to a process that still has its state. Such a move costs nothing, and says nothing.
     counted = [each for each in moved if each.loaded] if row["groups"] else moved
+    # Spark may run a node in another process without a move. Loading state then would count against batches that stay.
     stays = [each.seconds.nodes for each in stayed if not each.loaded]
     moves = [each.seconds.nodes for each in counted]
     size = max((sum(one.sample.state_bytes for one in each.operators) for each in settled), default=0)

@@ -106,6 +106,7 @@ def rehearse(
         handle.on_batch(listen)
         try:
             behind = _wait(handle, seen, len(rows), float(due[-1]))
+            # The control loop lags behind the batches; without this, its last records would be missing.
             handle.control.wait()
             records = tuple(handle.control.records)
         finally:

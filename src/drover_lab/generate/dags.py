@@ -1,6 +1,6 @@
 """Random graphs of SQL operators that compute something a real engine can be checked on.
 
-Rule 1: always sound: an operator reads only streams of the shape it needs, and what nobody reads is given out.
+Rule 1: always sound: an operator reads only streams of the shape it needs, and streams without a reader are outputs.
 Rule 2: results stay small: estimated rates choose the windows of joins, and joins are few on any path.
 """
 

@@ -70,7 +70,7 @@ def never_below(rows: pl.DataFrame) -> Finding:
     ):
         found, errors = differences(rows, servers, first, other)
         if not np.isfinite(errors).all():
-            return unjudged("noise is told from several seeds, and there is one")
+            return unjudged("noise can only be estimated from several seeds, and there is one")
         low = found + 3 * errors + 0.001
         words.append(f"{first} on {servers}: worst sample {found.min():.2%}, {int((low < 0).sum())} beyond noise")
         holds = holds and not (low < 0).any()

@@ -105,6 +105,7 @@ def outcome(given: tuple[tuple[str, Value], ...]) -> JoinOutcome:
     kind = POLICIES[str(row["policy"])]
     cluster, rates, streams, order = streams_of(joins, nodes, seconds, float(row["section"]), int(row["seed"]))
     cells = 1 if kind.alone else int(row["servers"])
+    # First shapes follow from the rates of the first section, because later rates are not known then.
     demands = [Demand(rates[0, 2 * j], rates[0, 2 * j + 1], WINDOW, WINDOW) for j in range(joins)]
     setup = Setup(
         cluster,

@@ -28,7 +28,7 @@ NEAR: Final = (12.0, 18.0)  # servers that count as about 15
 
 
 def measure(row: Row) -> Row:
-    """Spread all joins over so many servers each."""
+    """Spread each join over the row's number of servers."""
     found = outcome_of(row)
     return {
         "throughput": float(found.operations.sum()) / 1e6,

@@ -302,6 +302,7 @@ def process_events(
             server[q] = -1
             continue
         live += 1
+        # The limit depends on the number of live queries, so it is set again before every choice.
         set_limit(levels, open_set, marks, limit_at(rules, live))
         for c in range(begin, end if rare else begin):
             degree[source[c]] += 1

@@ -28,6 +28,7 @@ def faults(problem: HerdingProblem, servers: Ints, limits: Floats | None = None)
     for q in lost[:10].tolist():
         rule = f"the servers are 0 to {problem.k - 1}"
         yield Fault(("servers", q), str(servers[q]), rule, "Assign the query to one of them.")
+    # Loads cannot be added up for servers that do not exist.
     if len(lost):
         return
     allowed = problem.limits() if limits is None else limits

@@ -71,7 +71,7 @@ def draw_degrees(total: int, most: int, skew: float, rng: Generator) -> Ints:
 
 
 def draw_zipf(count: int, most: int, skew: float, rng: Generator) -> Ints:
-    """Return so many numbers from 1 to `most`, drawn with P(x) ~ x^-skew."""
+    """Return random numbers from 1 to `most`, with P(x) ~ x^-skew."""
     cumulated = np.cumsum(np.arange(1, most + 1, dtype=np.float64) ** -skew)
     drawn = np.searchsorted(cumulated, rng.random(count) * cumulated[-1], side="right") + 1
     return np.asarray(np.minimum(drawn, most))

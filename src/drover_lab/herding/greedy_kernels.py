@@ -85,6 +85,7 @@ def put_first(heap: Heap, size: int, rank: Ints, cost: float, t: int, at: int) -
             down += 1 if before(costs[down + 1], rank[two], two, costs[down], rank[one], one) else 0
         if not before(costs[down], rank[kinds[down]], kinds[down], cost, rank[t], t):
             break
+        # Moving the hole down, and filling it at the end, writes half as much as swapping.
         costs[place] = costs[down]
         kinds[place] = kinds[down]
         spots[place] = spots[down]

@@ -2,7 +2,7 @@
 
 Rule 1: it decides exactly as `greedy_kernels.py` does, which takes any rates. Rule 2: level c of a server is a bit set
 of the types that lack c of their sources there. Types are numbered in the order in which ties are broken, so the lowest
-bit is next. Rule 3: a type that cannot be taken never can be later, so it leaves the sets for good.
+bit is next. Rule 3: a type that cannot be taken never can be later, so it leaves the sets permanently.
 """
 
 from __future__ import annotations

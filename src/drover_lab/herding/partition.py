@@ -63,6 +63,7 @@ def partition(problem: HerdingProblem, rng: Generator, preset: Literal["DEFAULT"
     running = partitioner.initialize(1)
     partitioner.set_seed(int(rng.integers(2**31)))
     context = running.context_from_preset(getattr(partitioner.PresetType, preset))
+    # The partitioner takes its limit as a share above the mean weight.
     slack = float(problem.limits()[0] / (problem.weight.sum() / problem.k)) - 1
     context.set_partitioning_parameters(problem.k, slack, partitioner.Objective.KM1)
     context.logging = False

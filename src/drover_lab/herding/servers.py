@@ -44,6 +44,8 @@ def watch_servers(
             continue
         j = int(rng.choice(there))
         orphaned = np.flatnonzero(store.server == j)
+        # Queries of a server that leaves are played as departures, then as arrivals, so that they are assigned like new
+        # ones.
         stays = np.zeros(len(orphaned), dtype=np.bool_)
         comes = np.ones(len(orphaned), dtype=np.bool_)
         state = play(state, rules, store, orphaned, stays, np.zeros(len(orphaned)))

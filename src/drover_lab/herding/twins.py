@@ -187,6 +187,7 @@ def assign_greedily(problem: HerdingProblem, *, whole: bool, ties: str) -> Ints:
         adds = sum(problem.rate[s] for s in sources[t] if s not in held[j])
         return float(adds + (sum(problem.rate[s] for s in held[j]) if whole else 0.0))
 
+    # Slow on purpose: every step tries every pair again, so there is no state that could go wrong.
     while pairs := [
         (t, j) for t in left for j in range(problem.k) if left[t] and problem.weight[left[t][0]] <= room[j]
     ]:

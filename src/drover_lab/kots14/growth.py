@@ -20,7 +20,7 @@ from drover_lab.trees.scenario import TreeScenarioParameters, draw_scenario
 
 COLUMNS: Final = {
     "depth": "levels of the tree below the root",
-    "operators": "in the tree",
+    "operators": "operators in the tree",
     "messages": "messages of a node per minute",
     "busiest": "messages per minute of the node that sends most",
     "rounds": "rounds that a node begins per minute",
@@ -68,6 +68,7 @@ def measure(row: Row) -> Row:
     )
     drawn = draw_scenario(default_rng((seed, 16)), parameters)
     plain = simulate_static(drawn)
+    # The simulator makes the machines itself, so their time is summed in the class.
     TimedMachine.spent = 0.0
     start = time.process_time()
     outcome = simulate_protocol(

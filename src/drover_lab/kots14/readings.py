@@ -176,7 +176,9 @@ EXPERIMENTS: Final = (
                 counted,
             ),
             Claim("shorter", "Nodes that become overloaded stay so for a shorter time.", shorter),
-            Claim("loss", "Not in the text: losing a fifth of the messages costs less than 5 points.", lossy),
+            Claim(
+                "loss", "Not in the text: losing a fifth of the messages costs less than 5 percentage points.", lossy
+            ),
         ),
     ),
 )

@@ -69,7 +69,7 @@ class Case:
 
 @lru_cache(maxsize=8)
 def case(seed: int, nodes: int, count: int) -> Case:
-    """Return so many chains on so many nodes."""
+    """Return random chains on this many nodes."""
     profile = make_profile(chains(default_rng(seed), ChainParameters(chains=count, length=LENGTH)))
     problem = problem_of(profile, np.ones(nodes))
     means = default_rng(seed).uniform(0.8, 1.2, count)
@@ -148,7 +148,7 @@ COLUMNS: Final = {
 
 
 def columns(row: Row, outcome: SimulationResult, since: float) -> dict[str, Value]:
-    """Return the measurements of a run, from so many seconds on."""
+    """Return the measurements of a run from `since` on."""
     summary = outcome.summary
     nodes = outcome.nodes.filter(pl.col("begin") >= since)
     total = nodes["load"].to_numpy().reshape(-1, int(row["nodes"])).sum(axis=1)  # period by period: the order is fixed

@@ -39,6 +39,7 @@ def below(
     if not {*first, *others} <= known or not loads:
         return unjudged(f"{', '.join((*first, *others))} were not all run at loads that count")
     high = part.filter(pl.col("load") >= least)
+    # Compare load by load: a mean over loads would hide a load at which the order is reversed.
     margins = [
         over(theirs, mine)
         for one in first

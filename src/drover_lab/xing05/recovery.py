@@ -34,6 +34,7 @@ def measure(row: Row) -> Row:
     here = periods.filter((pl.col("begin") >= begin + at - STRETCH - 1e-9) & (pl.col("begin") < begin + at - 1e-9))
     came = here.filter(pl.col("tuples_out") > 0)
     latency = column(came, "latency_mean") * column(came, "tuples_out")
+    # A ratio of means, not a mean of ratios: periods with few tuples must not count as much as busy ones.
     work = float((latency / column(came, "latency_ratio")).sum())
     moved = periods.filter((pl.col("begin") >= begin - 1e-9) & (pl.col("begin") < begin + at - 1e-9))[
         "moved_load"

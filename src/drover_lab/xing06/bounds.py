@@ -137,8 +137,8 @@ prod_k min_i 1/w_ik. r is the smallest distance of a hyperplane from the origin,
 *Bounds of the ratio at a given g or r* are its 1st and 99th percentile in ten groups of equal size.
 """
 COLUMNS: Final = {
-    "g": "the product over streams of the least axis distance; MMAD maximizes it",
-    "r": "the least plane distance, divided by the ideal one; MMPD maximizes it",
+    "g": "the product over streams of the least axis distance; MMAD maximises it",
+    "r": "the least plane distance, divided by the ideal one; MMPD maximises it",
     "ball": "the size of the ball of radius r, divided by that of the ideal set",
     "ratio": "size of the feasible set, divided by that of the ideal one",
 }
@@ -146,7 +146,7 @@ OTHER_SHAPES: Final = ((5, 3), (20, 3), (10, 2), (10, 5))
 
 
 def grids(main: int, other: int) -> tuple[ParameterGrid, ...]:
-    """Return so many matrices of each kind, and so many of other shapes."""
+    """Return the rows: matrices of each kind, and matrices of other shapes."""
     kinds = ParameterGrid({"kind": ("uniform", "exponential", "plans")}, {"nodes": 10, "streams": 3}, main)
     shapes = [ParameterGrid({"kind": ("uniform",)}, {"nodes": n, "streams": d}, other) for n, d in OTHER_SHAPES]
     return (kinds, *shapes)
@@ -200,8 +200,8 @@ EXPERIMENTS: Final = (
             Claim("bound", "The ratio is never below the size of the ball of radius r.", partial(stays_above, "ball")),
             Claim(
                 "rises",
-                "Both the upper and the lower bound of the ratio rise with r, for other numbers of nodes and "
-                "streams, too.",
+                "Both the upper and the lower bound of the ratio rise with r, also for other numbers of nodes and "
+                "streams.",
                 partial(both_rise, "r"),
             ),
             Claim("power", "The lower bound is very close to a function proportional to r^d.", follows_power),

@@ -84,6 +84,7 @@ def measure(row: Row) -> Row:
     elif policy in CLUSTERED:
         places = place_clustered(problem, default_rng(graph), CLUSTERED[policy])
     else:
+        # Connected balances the load at given rates. The other policies look at no rates.
         seen = with_rates(problem, (graph,)) if policy == "connected" else problem
         places = propose(seen, policy, default_rng(graph))
     found, without = (feasible(problem, each, points(STREAMS)) for each in (places, plain))
@@ -102,7 +103,7 @@ of the two. `connected` gets random rates.
 COLUMNS: Final = {
     "ratio": "size of the feasible set including the cost of links, divided by that of the ideal set with free links",
     "to_rod": "the same, divided by that of ROD without clusters",
-    "cut": "share of the links that lead from one node to another",
+    "cut": "fraction of the links that lead from one node to another",
 }
 COMMUNICATION: Final = {
     "about": ABOUT

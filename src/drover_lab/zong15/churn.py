@@ -59,6 +59,7 @@ def measure(row: Row) -> Row:
         moments = list(watch_servers(problem, policy, events, default_rng(seed), period))
     else:
         moments = list(watch(problem, policy, events, default_rng(seed), LOOKS))
+    # In the first half the system is still filling up.
     late = moments[len(moments) // 2 :]
     return {
         "replication": float(np.mean([moment.replication for moment in late])),

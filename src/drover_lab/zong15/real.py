@@ -72,7 +72,7 @@ def libraries(path: Path) -> tuple[tuple[int, ...], ...]:
 
 
 def problem_of(name: str, queries: int, servers: int) -> HerdingProblem:
-    """Return the first queries of a workload on so many servers."""
+    """Return the first queries of a workload as a problem on these servers."""
     sets = subscriptions(name)[:queries]
     source = np.concatenate([np.array(each) for each in sets])
     start = np.concatenate([[0], np.cumsum([len(each) for each in sets])])
@@ -131,7 +131,7 @@ def on_all(first: tuple[str, ...], others: tuple[str, ...], rows: pl.DataFrame) 
 
 
 def grids(queries: int, servers: tuple[Value, ...]) -> tuple[ParameterGrid, ...]:
-    """Return all workloads on so many servers."""
+    """Return the rows: all workloads on these numbers of servers."""
     return (ParameterGrid({"workload": WORKLOADS, "servers": servers, "policy": TEXT + OWN}, {"queries": queries}),)
 
 

@@ -105,7 +105,7 @@ def test_faults(text: str, says: str, tmp_path: Path) -> None:
         pytest.param("t.csv.gz", "cannot be read", id="broken"),
     ],
 )
-def test_files_that_are_none(name: str, says: str, tmp_path: Path) -> None:
+def test_files_that_are_not_traces(name: str, says: str, tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
     for each in ("t.txt", "t.parquet", "t.csv.gz"):
         (tmp_path / each).write_bytes(b"\x1f\x8bPAR1 nothing of the kind")

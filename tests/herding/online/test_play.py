@@ -46,7 +46,7 @@ def test_queries_of_one_source_share_a_server_and_departures_leave_no_trace() ->
     assert (store.server == -1).all()
 
 
-def test_a_state_computed_afresh_is_the_one_that_grew() -> None:
+def test_a_state_computed_from_scratch_equals_the_incremental_one() -> None:
     rules = rules_of(PROBLEM, "least-cost")
     store = store_of(PROBLEM, rules)
     grown = empty_state(PROBLEM.rate, PROBLEM.capacity)

@@ -74,11 +74,11 @@ def test_a_chain_is_straight_and_a_ladder_has_no_crossing() -> None:
     assert len({y for _, y in placed.corners[3:]}) == 1
 
 
-def test_nothing_is_drawn_as_nothing() -> None:
+def test_empty_input_gives_an_empty_drawing() -> None:
     assert arrange([], []) == Arrangement((), (), 0.0, 0.0)
 
 
-def test_ten_thousand_boxes_take_seconds() -> None:
+def test_ten_thousand_boxes_are_laid_out_in_seconds() -> None:
     boxes = [Box(100, 40)] * 10_000
     wires = [Connector(k // 3, k, 20) for k in range(1, 10_000)] + [
         Connector(k, k + 7, 20) for k in range(0, 9_000, 50)

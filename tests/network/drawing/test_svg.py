@@ -45,7 +45,7 @@ def test_sources_tables_outputs_and_state_differ_in_shape() -> None:
     assert len(set(shapes.values())) == 5
 
 
-def test_it_says_what_it_is_to_those_who_cannot_see_it() -> None:
+def test_the_drawing_has_a_title_and_a_description() -> None:
     root = ET.fromstring(svg(EVERY_KIND))
     assert root.get("role") == "img"
     assert root.findtext(f"{SVG}title") == "Network traffic"
@@ -71,7 +71,7 @@ def test_a_table_that_is_read_and_written_is_drawn_twice() -> None:
     assert sum(title.startswith("table t:") for title in titles(builder.build())) == 2
 
 
-def test_a_thousand_operators_take_seconds() -> None:
+def test_a_thousand_operators_are_drawn_in_seconds() -> None:
     builder = Builder("n")
     streams = [builder.source(f"s{k}", {"a": "int"}) for k in range(20)]
     for k in range(1_000):

@@ -26,7 +26,7 @@ def test_a_stream_with_several_readers_forks() -> None:
     ]
 
 
-def test_a_long_chain_goes_on_at_the_margin() -> None:
+def test_a_long_chain_continues_at_the_margin() -> None:
     builder = Builder("n")
     stream = builder.source("s", {"a": "int"})
     for k in range(1_000):

@@ -44,7 +44,7 @@ def test_both_engines_agree(spark: SparkSession, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(SEED * 1_000_000, SEED * 1_000_000 + BATCHES))
-def test_lazy_frames_give_what_eager_ones_give(seed: int) -> None:
+def test_lazy_and_eager_frames_give_the_same_result(seed: int) -> None:
     texts, _ = batch(seed)
     chance = random.Random(seed)
     frame = random_layout(chance, random_frame(chance, SIZES[seed % len(SIZES)]))

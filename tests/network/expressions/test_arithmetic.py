@@ -74,7 +74,7 @@ QUOTIENTS: Final[dict[str, Callable[[dict[str, float]], float]]] = {
 
 @pytest.mark.parametrize("nulls", [False, True])
 @pytest.mark.parametrize("rows", [1, 2, 1000])
-def test_division_rounds_once_however_polars_holds_its_operands(rows: int, nulls: bool) -> None:
+def test_division_rounds_once_for_columns_and_for_constants(rows: int, nulls: bool) -> None:
     numbers = np.random.default_rng(rows).uniform(-1e4, 1e4, rows)
     base = pl.DataFrame({"x": numbers, "y": numbers[::-1]})
     if nulls:

@@ -57,5 +57,5 @@ def test_a_pattern_in_either_engine(pattern: str, strftime: str, spark: str) -> 
         pytest.param(None, False, id="NULL"),
     ],
 )
-def test_which_patterns_are_taken(value: str | None, readable: bool) -> None:
+def test_patterns_that_are_accepted(value: str | None, readable: bool) -> None:
     assert readable_format(value) is readable

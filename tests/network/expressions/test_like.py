@@ -64,7 +64,7 @@ def test_a_pattern_in_either_engine(pattern: str, regex: str, spark: str) -> Non
         pytest.param(None, False, id="NULL"),
     ],
 )
-def test_which_patterns_are_taken(value: str | None, readable: bool) -> None:
+def test_patterns_that_are_accepted(value: str | None, readable: bool) -> None:
     assert readable_pattern(value) is readable
 
 
@@ -78,5 +78,5 @@ def test_which_patterns_are_taken(value: str | None, readable: bool) -> None:
         pytest.param("a/", "/", None, id="nor the end"),
     ],
 )
-def test_another_escape_sign(pattern: str, escape: str, expected: str | None) -> None:
+def test_another_escape_character(pattern: str, escape: str, expected: str | None) -> None:
     assert with_backslash(pattern, escape) == expected

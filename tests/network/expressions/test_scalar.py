@@ -8,7 +8,7 @@ from drover.network.expressions.scalar import LONGEST_KEPT
 from drover.network.types import INT, STRING
 
 
-def test_a_remembered_text_still_depends_on_the_columns() -> None:
+def test_a_cached_text_still_depends_on_the_columns() -> None:
     assert parse("a", {"a": INT}).type == INT
     assert parse("a", {"a": STRING}).type == STRING
     assert parse("a", {"b": INT, "a": INT}) == parse("a", {"a": INT, "b": INT})
@@ -17,7 +17,7 @@ def test_a_remembered_text_still_depends_on_the_columns() -> None:
             parse("a", {"b": INT})
 
 
-def test_only_short_texts_are_remembered() -> None:
+def test_only_short_texts_are_cached() -> None:
     short, long = "a + 1", " + ".join(["(a)"] * 20) + " " * LONGEST_KEPT
     assert parse(short, {"a": INT}) is parse(short, {"a": INT})
     assert parse(long, {"a": INT}) is not parse(long, {"a": INT})

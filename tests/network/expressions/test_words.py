@@ -196,14 +196,14 @@ def test_after_a_point_every_word_is_a_column(name: str) -> None:
     assert tree.children == (ColumnRef(INT, name, "left"), ColumnRef(INT, name, "right"))
 
 
-def test_the_values_of_such_columns_agree(spark: SparkSession) -> None:
+def test_columns_named_like_keywords_have_equal_values_in_both_engines(spark: SparkSession) -> None:
     frame = pl.DataFrame({name: [1, 2, None] for name in COLUMNS}, schema=dict.fromkeys(COLUMNS, pl.Int32))
     texts = [fill(templates(name)[i % len(templates(name))], name) for i, name in enumerate(NAMES)]
     texts += [fill(template, "over") for template in templates("over")] + [f"`{name}` + 1" for name in RESERVED]
     assert compare(spark, frame, COLUMNS, texts) == []
 
 
-def test_words_together() -> None:
+def test_several_keywords_as_column_names() -> None:
     columns: dict[str, DataType] = {"filter": STRING, "date": TIMESTAMP, "interval": INT, "end": INT, "left": STRING}
     for text, same in {
         "filter = 'x'": "`filter` = 'x'",
@@ -279,12 +279,12 @@ def test_a_constant_hides_the_column_of_its_name(word: str) -> None:
         ("value COLLATE utf8_lcase = 'a'", "compare by their bytes"),
     ],
 )
-def test_a_word_used_as_what_it_means_is_refused(text: str, rule: str) -> None:
+def test_a_forbidden_word_in_its_sql_meaning_is_refused(text: str, rule: str) -> None:
     with pytest.raises(ExpressionError, match=rule):
         parse(text, COLUMNS)
 
 
 @pytest.mark.parametrize("text", ["over + 1", "(filter)", "SELECT - 1", "collate > 1"])
-def test_such_a_word_without_a_column_of_its_name_is_refused_in_the_same_words(text: str) -> None:
+def test_a_forbidden_word_without_such_a_column_gives_the_same_error(text: str) -> None:
     with pytest.raises(ExpressionError, match=r"an expression contains|by their bytes"):
         parse(text, {"value": INT})

@@ -37,7 +37,7 @@ def node_of(plain: Plain) -> Node:
         pytest.param(codecs.WITHIN, (1_000_000, 0), ["1 s", "0 s"], id="two windows"),
     ],
 )
-def test_what_is_written_is_read_back(codec: Codec[Any], value: object, plain: Plain) -> None:
+def test_a_written_value_is_read_back(codec: Codec[Any], value: object, plain: Plain) -> None:
     assert codec.write(value) == plain
     decoded = codec.read(node_of(plain))
     assert decoded.value == value

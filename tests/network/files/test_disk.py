@@ -31,7 +31,7 @@ def make_long(path: Path) -> None:
         pytest.param(lambda path: path.write_bytes("a: 1".encode("utf-16")), "byte 0xFF", id="UTF-16"),
     ],
 )
-def test_what_is_not_read(tmp_path: Path, make: object, says: str) -> None:
+def test_files_that_are_not_read(tmp_path: Path, make: object, says: str) -> None:
     assert callable(make)
     path = tmp_path / "network.yaml"
     make(path)
@@ -78,7 +78,7 @@ def test_a_new_file_has_the_rights_of_any_new_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["missing/new", "", "\0", "x" * 300])
-def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path, place: str) -> None:
+def test_a_failed_write_leaves_nothing_behind(tmp_path: Path, place: str) -> None:
     with pytest.raises(FileError):
         write_text(f"{tmp_path}/{place}", "x")
     assert list(tmp_path.iterdir()) == []

@@ -52,13 +52,13 @@ def test_harmless_notation_is_read(text: str) -> None:
         pytest.param("a: \ud800\n", 1, "file", "U+D800", id="half a character"),
     ],
 )
-def test_what_is_refused(text: str, line: int | None, field: str, says: str) -> None:
+def test_notation_that_is_refused(text: str, line: int | None, field: str, says: str) -> None:
     (fault,) = read_document(text).faults
     assert (fault.line, fault.field) == (line, field)
     assert says in str(fault)
 
 
-def test_a_repeated_key_keeps_the_first_value_and_the_rest() -> None:
+def test_a_repeated_key_keeps_its_first_value_and_all_other_keys() -> None:
     root = read_document("a: {x: 1}\na: {x: 2}\nb: 3\n").root
     assert root is not None
     assert [(key.text, key.line) for key, _ in root.entries] == [("a", 1), ("b", 3)]

@@ -27,7 +27,7 @@ def plain(node: Node) -> object:
 @given(st.dictionaries(TEXTS, PLAIN, min_size=1, max_size=4))
 @example({"a": ["x" * 60, "y" * 60], "b": {"c": {"d": "z" * 120, "e": ["1" * 50, "2" * 50]}}})
 @example({"a": "- b", "c": "? d", "e": ": f", "g": "---", "h": "...", "i": "<<", "<<": "j"})
-def test_what_is_written_reads_back_the_same(data: dict[str, object]) -> None:
+def test_written_values_are_read_back_unchanged(data: dict[str, object]) -> None:
     document = read_document(emit(data))  # type: ignore[arg-type] # the strategy is recursive, mypy cannot follow
     assert document.faults == ()
     assert document.root is not None
@@ -35,7 +35,7 @@ def test_what_is_written_reads_back_the_same(data: dict[str, object]) -> None:
 
 
 @given(TEXTS)
-def test_other_readers_read_the_same(text: str) -> None:
+def test_other_yaml_readers_read_the_same_values(text: str) -> None:
     for written in (f"a: {quote(text)}", f"a: [{quote(text)}]", f"{{a: {quote(text)}, b: 1}}"):
         events = [event for event in yaml.parse(written, Loader=yaml.SafeLoader) if isinstance(event, yaml.ScalarEvent)]
         assert events[1].value == text
@@ -44,11 +44,11 @@ def test_other_readers_read_the_same(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["status >= 400", "count(*)", "left.a < right.b", "pkg.mod:f", "a = 'b'", "größe", "1"]
 )
-def test_common_texts_stand_bare(text: str) -> None:
+def test_common_texts_are_not_quoted(text: str) -> None:
     assert quote(text) == text
 
 
-def test_short_things_stand_on_one_line_and_long_ones_do_not() -> None:
+def test_short_values_take_one_line_and_long_ones_several() -> None:
     text = emit({"name": "n", "list": ["a", "b"], "map": {"short": {"x": "1"}, "long": {"x": "1" * 60, "y": "2" * 60}}})
     assert text == (
         f"name: n\n\nlist: [a, b]\n\nmap:\n  short: {{x: 1}}\n  long:\n    x: {'1' * 60}\n    y: {'2' * 60}\n"

@@ -16,7 +16,7 @@ from drover.network.files.field import EMPTY, FALSE, NONE, Default, Field, table
         pytest.param(Default(same_as="size"), "as `size`", id="another field"),
     ],
 )
-def test_a_reference_says_what_holds_without_a_field(default: Default | None, words: str) -> None:
+def test_a_reference_states_the_default_of_a_field(default: Default | None, words: str) -> None:
     *_, row = table_lines("A part", [Field("wide", codecs.TRUTH, "whether it is wide", default)])
     assert row == f"| `wide` | true or false | {words} | whether it is wide |"
 

@@ -35,7 +35,7 @@ def test_a_bad_field_does_not_stop_the_reader() -> None:
     assert hides
 
 
-def test_a_missing_field_is_a_fault_unless_a_misspelt_one_means_it() -> None:
+def test_a_missing_field_is_a_fault_unless_it_is_misspelt() -> None:
     assert ["missing" in str(fault) for fault in gathered("name: y")[0].faults] == [True]
     (fault,) = gathered("sise: 3")[0].faults
     assert "Did you mean size?" in str(fault)

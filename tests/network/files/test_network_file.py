@@ -153,7 +153,7 @@ def test_every_fault_once_and_on_its_line(old: str, new: str, faults: list[tuple
     assert faults_of(old, new) == faults
 
 
-def test_empty_sections_are_as_good_as_none() -> None:
+def test_an_empty_section_means_the_same_as_a_missing_one() -> None:
     network = loads("drover: 1\nname: n\nsources:\n  s: {columns: {a: int}}\ntables:\noperators:\noutputs: s\n")
     assert network.outputs == ("s",)
     assert loads(dumps(network)) == network

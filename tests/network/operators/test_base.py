@@ -24,7 +24,7 @@ def test_keys_have_one_type(pair: KeyPair, faulty: bool) -> None:
     assert bool(list(key_type_faults([pair], LEFT, RIGHT))) == faulty
 
 
-def test_names_are_repeated_whatever_their_case() -> None:
+def test_names_that_differ_only_in_case_are_repeated() -> None:
     assert [fault.path for fault in name_faults(["a", "A", "b", "9"], "select", taken=["B"])] == [
         ("select", "A"),
         ("select", "b"),
@@ -36,7 +36,7 @@ SAMPLES = {kind.name: kind.samples[0] for kind in OPERATORS.values()}
 
 
 @pytest.mark.parametrize("operator", SAMPLES.values(), ids=SAMPLES)
-def test_what_follows_from_state_and_tables(operator: Operator) -> None:
+def test_properties_derived_from_state_and_tables(operator: Operator) -> None:
     assert operator.passes_late_rows == (not operator.holds_state)
     assert not operator.writes_table or operator.table is not None
     assert (operator.pair_windows is not None) == (operator.kind == "join")

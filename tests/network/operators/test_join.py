@@ -125,7 +125,7 @@ def made(**fields: object) -> Schema:
     return schema
 
 
-def test_without_select_both_inputs_stand_side_by_side_behind_the_event_time() -> None:
+def test_without_select_the_output_has_the_event_time_and_all_columns_of_both_inputs() -> None:
     assert str(made()) == "ts timestamp (time), key int, tag string, amount bigint, price double, id int, note string"
 
 
@@ -134,7 +134,7 @@ def test_the_event_time_is_named_like_the_left_one() -> None:
     assert made(select=named({"n": "right.note"})).names == ("ts", "n")
 
 
-def test_a_key_of_one_name_on_both_sides_stands_once() -> None:
+def test_a_key_of_one_name_on_both_sides_appears_once() -> None:
     right = a_map({"at": "at", "key": "id"}, source="others")
     found = examined(Case([right, a_join(right="mapped", on=(KeyPair("key", "key"),))], (), "", BOTH))
     assert found.faults == ()
@@ -153,7 +153,7 @@ def test_both_inputs_without_event_time_are_two_faults() -> None:
     assert [fault.path for fault in found.faults] == [(*HERE, "left"), (*HERE, "right")]
 
 
-def test_a_name_selected_twice_is_no_fault_further_down() -> None:
+def test_a_name_selected_twice_is_reported_once() -> None:
     twice = a_join(select=named({"x": "left.key", "X": "right.id"}))
     reader = a_join(left="joined", right="kept", name="again")
     found = examined(Case([twice, a_filter(), reader], (), "", BOTH))

@@ -53,7 +53,7 @@ def test_the_table_of_kinds_is_keyed_by_kind() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=label)
-def test_what_an_operator_says_of_itself(row: Row) -> None:
+def test_properties_of_each_kind(row: Row) -> None:
     operator, *said = row
     assert [operator.inputs, operator.outputs, operator.holds_state, operator.table, operator.is_sticky] == said
 

@@ -72,11 +72,11 @@ def test_an_extending_map_moves_a_replaced_column_to_the_end() -> None:
         pytest.param({"copy": "ts"}, True, "ts", id="copied while extending"),
     ],
 )
-def test_event_time_goes_on_if_it_is_selected_as_it_is(select: dict[str, str], extend: bool, time: str | None) -> None:
+def test_event_time_is_kept_if_it_is_selected_unchanged(select: dict[str, str], extend: bool, time: str | None) -> None:
     assert made(select, extend=extend).time == time
 
 
-def test_a_word_of_sql_is_not_the_event_time_of_that_name() -> None:
+def test_a_sql_keyword_does_not_select_the_event_time_of_that_name() -> None:
     odd = Source("events", columns_of({"true": "timestamp"}), "true")
     found = examined(Case([a_map({"x": "true"}), a_map({"x": "`true`"}, "quoted")], (), "", [odd]))
     assert found.faults == ()

@@ -88,7 +88,7 @@ def test_a_key_of_two_columns_is_named_in_any_order() -> None:
     assert examined(Case([read], (), "", tables=[table])).faults == ()
 
 
-def test_a_faulty_table_hides_those_who_use_it() -> None:
+def test_operators_that_use_a_faulty_table_are_not_checked() -> None:
     broken = Table("prices", PRICES.columns, ("nothing",))
     found = examined(Case([a_read(columns=("absent",))], (), "", tables=[broken]))
     assert [fault.path for fault in found.faults] == [("tables", "prices", "key", 0)]

@@ -61,7 +61,7 @@ def test_rules(case: Case) -> None:
     assert_only_fault(case)
 
 
-def test_columns_are_matched_by_name_and_stand_as_in_the_first_input() -> None:
+def test_columns_are_matched_by_name_in_the_order_of_the_first_input() -> None:
     turned = a_map({"price": "price", "amount": "amount", "tag": "tag", "key": "key", "ts": "ts"})
     found = examined(Case([turned, a_union("mapped", "events")], (), ""))
     assert found.faults == ()

@@ -63,7 +63,7 @@ def test_a_function_without_state_needs_no_event_time() -> None:
     assert examined(Case([a_function(input="timeless")], (), "", [TIMELESS])).faults == ()
 
 
-def test_a_faulty_declaration_hides_its_readers() -> None:
+def test_readers_of_a_faulty_declaration_are_not_checked() -> None:
     readers = [a_filter(source="scored", where="nothing = 1"), an_aggregate(source="scored")]
     found = examined(Case([a_function(time="score"), *readers], (), ""))
     assert [fault.path for fault in found.faults] == [(*USER, "time")]

@@ -85,7 +85,7 @@ def test_two_loose_ends_need_an_output() -> None:
 
 
 @pytest.mark.parametrize("value", [object(), {"name": b"x"}, {3: "x"}, {"name": float("inf")}, {"name": {1, 2}}])
-def test_what_is_no_json_is_refused(value: object) -> None:
+def test_invalid_json_is_refused(value: object) -> None:
     draft = read_entry(entry_of(value))
     assert draft.query is None
     assert draft.faults
@@ -99,7 +99,7 @@ PLAIN = st.recursive(
 
 
 @given(value=PLAIN)
-def test_whatever_comes_is_read_or_refused(value: object) -> None:
+def test_any_text_is_read_or_refused(value: object) -> None:
     draft = read_entry(entry_of(value))
     assert (draft.query is None) == bool(draft.faults)
     line = json.dumps(value)

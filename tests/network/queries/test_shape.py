@@ -24,7 +24,7 @@ from tests.network.queries.cases import NETWORK, filtering, window
         pytest.param("source <=> 'a'", [], id="not where NULL equals NULL"),
     ],
 )
-def test_keys_that_rows_are_looked_up_by(where: str, keys: list[str]) -> None:
+def test_lookup_keys_of_a_filter(where: str, keys: list[str]) -> None:
     (step,) = shape_of(filtering(where), NETWORK).shape.steps
     assert [key.column for key in step.keys] == keys
 

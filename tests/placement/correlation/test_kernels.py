@@ -42,7 +42,7 @@ def work(
 
 
 @given(m=UNITS, seed=SEEDS, cut=st.integers(0, 14))
-def test_a_pair_is_worked_on_as_by_the_twin(m: int, seed: int, cut: int) -> None:
+def test_the_pair_kernel_equals_its_twin(m: int, seed: int, cut: int) -> None:
     problem = random_problem(m, 2, seed)
     sides = list(range(min(cut, m))), list(range(min(cut, m), m))
     expected = twins.balance(problem.series, sides, problem.capacity)

@@ -52,7 +52,7 @@ def test_improved_rounds_reduce_variation_where_balancing_cannot() -> None:
     assert found["cor-bal"] > 3 * found["cor-se-imp"] > 3 * found["cor-re-imp"] / 2
 
 
-def test_sticky_units_move_only_in_need() -> None:
+def test_sticky_units_move_only_if_necessary() -> None:
     series = np.array([[0.9, 0.9], [0.9, 0.9], [0.3, 0.3], [0.1, 0.1]])
     problem = PlacementProblem(
         units=tuple("abcd"), capacity=np.ones(3), series=series, sticky=np.array([1, 1, 1, 0]) > 0

@@ -24,7 +24,7 @@ def random_problem(m: int, n: int, seed: int, h: int = 7) -> PlacementProblem:
 
 @given(m=UNITS, n=st.integers(1, 4), seed=SEEDS)
 @settings(max_examples=50)
-def test_all_nodes_are_placed_as_by_the_twin(m: int, n: int, seed: int) -> None:
+def test_the_kernel_places_all_units_like_its_twin(m: int, n: int, seed: int) -> None:
     problem = random_problem(m, n, seed)
     expected = twins.place_globally(problem.series, problem.capacity, 0.8)
     assert place_correlated(problem, default_rng(0)).tolist() == expected.tolist()

@@ -73,7 +73,7 @@ def test_clusters_by_hand(
     assert cluster(chain(costs), thresholds) == expected
 
 
-def test_the_order_decides_what_is_joined_first() -> None:
+def test_the_order_decides_which_units_are_joined_first() -> None:
     """b-c is the dearest link, c-d the lightest; psi leaves room for one of them."""
     problem = chain([0.0, 3.0, 2.0], coefficients=np.array([[1.0], [2.0], [1.0], [1.0]]))
     found = [cluster(problem, ClusteringThresholds(communication=0.5, weight=1.5, order=order)) for order in ORDERS]
@@ -81,7 +81,7 @@ def test_the_order_decides_what_is_joined_first() -> None:
 
 
 @pytest.mark.parametrize(("first", "expected"), [("communication", ((0, 1),)), ("bandwidth", ((1, 2),))])
-def test_both_ratios_are_looked_at_in_either_order(first: str, expected: tuple[tuple[int, ...], ...]) -> None:
+def test_both_orders_use_both_ratios(first: str, expected: tuple[tuple[int, ...], ...]) -> None:
     problem = chain([2.0, 0.0], [0.0, 2.0])
     thresholds = ClusteringThresholds(communication=0.5, bandwidth=0.5, weight=1.5, first=first)
     assert cluster(problem, thresholds) == expected
@@ -114,7 +114,7 @@ def test_bandwidth_adds_hyperplanes() -> None:
 
 
 @pytest.mark.parametrize("level", [0.3, 1.0])
-def test_clusters_pay_where_links_cost_much(level: float) -> None:
+def test_clusters_pay_off_where_links_are_expensive(level: float) -> None:
     """[Xing06], Fig. 6.8: with communication, clustered plans are above plain ROD and above connected ones."""
     found = []
     for seed in range(3):
@@ -130,13 +130,13 @@ def test_clusters_pay_where_links_cost_much(level: float) -> None:
 
 @given(problem=problems())
 @settings(max_examples=30)
-def test_a_clustered_plan_is_sound_and_never_nearer(problem: PlacementProblem) -> None:
+def test_a_clustered_plan_is_valid(problem: PlacementProblem) -> None:
     fused = fuse(problem).problem
     places = place_clustered(fused, default_rng(0))
     assert list(faults(fused, places)) == []
 
 
-def test_no_clusters_where_links_cost_nothing() -> None:
+def test_free_links_give_no_clusters() -> None:
     problem = tree_problem(1, size=10)
     assert place_clustered(problem, default_rng(0)).tolist() == place_resilient(problem, default_rng(0)).tolist()
     assert nearest_plane(problem, place_clustered(problem, default_rng(0))) > 0

@@ -45,7 +45,7 @@ def test_the_order_of_figure_six_one() -> None:
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-def test_any_node_of_class_one_is_as_good(choice: str) -> None:
+def test_all_nodes_of_class_one_are_equally_good(choice: str) -> None:
     problem = tree_problem(2, size=40)
     ratios = [
         feasible(problem, place_resilient(problem, default_rng(seed), Resilience(class_one=choice)))
@@ -55,7 +55,7 @@ def test_any_node_of_class_one_is_as_good(choice: str) -> None:
 
 
 @pytest.mark.parametrize(("choice", "cuts"), [("fewest-cuts", 0), ("distance", 1)])
-def test_where_a_node_costs_nothing_links_can_decide(choice: str, cuts: int) -> None:
+def test_links_can_decide_among_nodes_of_class_one(choice: str, cuts: int) -> None:
     links = UnitLinks(("a",), np.array([0]), np.array([1]), np.zeros((1, 1)), np.ones((1, 1)))
     coefficients = np.array([[0.5], [0.5], [6], [4], [4]])  # a third of it all is 5
     problem = PlacementProblem(units=tuple("abcde"), capacity=np.ones(3), coefficients=coefficients, links=links)
@@ -64,7 +64,7 @@ def test_where_a_node_costs_nothing_links_can_decide(choice: str, cuts: int) -> 
     assert places[2] not in places[[0, 1, 3, 4]]
 
 
-def test_a_lower_bound_is_made_use_of() -> None:
+def test_a_lower_bound_is_used() -> None:
     gains = []
     for seed in range(6):
         problem = tree_problem(seed, size=20)
@@ -76,7 +76,7 @@ def test_a_lower_bound_is_made_use_of() -> None:
     assert np.mean(gains) > 0
 
 
-def test_an_upper_bound_is_made_use_of() -> None:
+def test_an_upper_bound_is_used() -> None:
     gains = []
     for seed in range(8):
         problem = tree_problem(seed, size=10)

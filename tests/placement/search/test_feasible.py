@@ -83,7 +83,7 @@ def test_a_budget_of_state_is_kept_and_used(share: float) -> None:
     assert (feasible(problem, found) > feasible(problem, start)) == (share > 0)
 
 
-def test_an_oracle_refuses_what_it_cannot_finish() -> None:
+def test_the_oracle_refuses_problems_that_are_too_large() -> None:
     with pytest.raises(Exception, match=r"10\^50 plans"):
         largest_feasible(tree_problem(0, size=10), face_points(5, 8, 1))
 

@@ -40,7 +40,7 @@ def alike(loads: list[float], current: list[int], n: int) -> PlacementProblem:
         pytest.param([0.6], [0], 0, id="a lone unit stays"),
     ],
 )
-def test_as_many_moves_as_it_takes(loads: list[float], current: list[int], moves: int) -> None:
+def test_the_search_makes_as_many_moves_as_needed(loads: list[float], current: list[int], moves: int) -> None:
     problem = alike(loads, current, 2)
     found = propose(problem, "fewest-moves", default_rng(0))
     assert int((found != problem.current).sum()) == moves
@@ -77,14 +77,14 @@ def test_one_move_is_made_where_one_is_enough_and_it_is_the_best(problem: Placem
 
 @given(st.lists(st.floats(0.01, 0.3), min_size=12, max_size=40), st.integers(2, 5), st.integers(0, 2**32 - 1))
 @settings(max_examples=60)
-def test_many_small_units_are_always_evened_out(loads: list[float], n: int, seed: int) -> None:
+def test_many_small_units_are_always_balanced(loads: list[float], n: int, seed: int) -> None:
     """Of units that are all below a goal, one can always go from the fullest node to the emptiest."""
     small = [load * 0.079 / 0.3 for load in loads]
     problem = alike(small, default_rng(seed).integers(0, n, len(loads)).tolist(), n)
     assert spread(problem, even_out(problem, problem.current)) <= DEFAULT.epsilon
 
 
-def test_a_node_that_nothing_may_be_on_does_not_count() -> None:
+def test_a_closed_node_does_not_count() -> None:
     problem = alike([0.2, 0.2, 0.2, 0.2], [0, 0, 1, 1], 3)
     closed = replace(problem, allowed=np.tile([True, True, False], (4, 1)))
     assert spread(problem, problem.current) == pytest.approx(0.4)

@@ -42,7 +42,9 @@ def test_the_value_is_the_feasible_ratio(problem: PlacementProblem, seed: int, l
 
 
 @given(problem=problems(), seed=st.integers(0, 99), level=st.sampled_from([0.0, 0.2]))
-def test_a_candidate_is_worth_what_it_is_worth_once_made(problem: PlacementProblem, seed: int, level: float) -> None:
+def test_the_value_of_a_candidate_equals_the_value_after_the_move(
+    problem: PlacementProblem, seed: int, level: float
+) -> None:
     problem = replace(plain(problem), lower=level * problem.rates, upper=9 * problem.rates)
     d, rng = problem.shares().shape[1], default_rng(seed)
     if not d or problem.n == 1:

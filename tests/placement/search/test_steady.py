@@ -90,7 +90,7 @@ def test_a_larger_budget_is_worth_more() -> None:
     assert found == sorted(found, reverse=True)
 
 
-def test_what_does_not_fit_into_memory_is_refused() -> None:
+def test_a_problem_that_does_not_fit_into_memory_is_refused() -> None:
     problem = PlacementProblem(units=tuple(map(str, range(9000))), capacity=np.ones(2), series=np.ones((9000, 2)))
     with pytest.raises(ProblemError, match="9000 units, but this search over all pairs handles at most 8000"):
         descend(problem, np.zeros(9000, dtype=np.int64), default_rng(0))

@@ -28,7 +28,7 @@ def objective(problem: PlacementProblem, places: Ints, settings: Steadiness) -> 
 
 
 @given(problem=problems(), seed=st.integers(0, 99))
-def test_gains_are_what_the_objective_falls_by(problem: PlacementProblem, seed: int) -> None:
+def test_a_gain_equals_the_decrease_of_the_objective(problem: PlacementProblem, seed: int) -> None:
     rng = default_rng(seed)
     field = variance_problem(problem, QUICK, np.ones(problem.m, dtype=np.bool_))
     state = variance_state(field, rng.integers(0, problem.n, problem.m))

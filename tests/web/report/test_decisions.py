@@ -41,7 +41,7 @@ def test_a_plan_of_the_loop_itself_is_not_from_elsewhere() -> None:
     assert [change.reason for change in plan_changes(made, Plan(2, 1, {}))] == [made[0].reason]
 
 
-def test_a_proposal_that_was_refused_is_no_change() -> None:
+def test_a_refused_proposal_is_not_listed_as_a_change() -> None:
     refused = replace(record(1), kind=PeriodOutcome.REFUSED, proposal=proposal())
     assert plan_changes([refused], None) == ()
 
@@ -65,7 +65,7 @@ def _refusing(period: int, *moves: tuple[str, str]) -> PeriodRecord:
     return replace(record(period), refusals=tuple(RefusedMove(Move(unit, 0, 1), why) for unit, why in moves))
 
 
-def test_units_and_reasons_are_told_apart() -> None:
+def test_units_and_reasons_are_distinguished() -> None:
     found = refusal_groups(
         [_refusing(1, ("a", "rests 3"), ("b", "rests 3")), _refusing(2, ("a", "rests 2.5e-3"), ("a", "dear"))]
     )
@@ -86,7 +86,7 @@ def test_a_large_plan_that_is_refused_names_its_first_moves() -> None:
     assert group.what.endswith("u4: node 0 -> node 1 and 3 more")
 
 
-def test_the_last_word_about_a_unit() -> None:
+def test_the_last_decision_about_a_unit() -> None:
     found = last_decisions(records())
     assert found == {"counts": "period 10: stays, it has moved lately and rests for 7 more periods"}
     assert last_decisions(records()[:7])["counts"].startswith("period 7: moved (node 0 to node 2), ")

@@ -77,7 +77,7 @@ def test_pictures_have_a_title_and_a_description_in_words(root: Node) -> None:
         assert picture.attributes["aria-labelledby"] == f"{title.attributes['id']} {description.attributes['id']}"
 
 
-def test_what_scrolls_can_be_reached_with_the_keyboard(root: Node) -> None:
+def test_scrolling_elements_can_be_reached_with_the_keyboard(root: Node) -> None:
     regions = [node for node in root.all("div") if node.attributes.get("class") == "scroll"]
     assert regions
     assert all(node.attributes["tabindex"] == "0" and node.attributes["aria-label"] for node in regions)
@@ -221,7 +221,7 @@ def test_an_hour_of_periods_stays_below_a_megabyte(nodes: int, units: int) -> No
     assert 2 < longest <= POINTS
 
 
-def test_what_is_left_out_is_named() -> None:
+def test_omitted_parts_are_named() -> None:
     found = made(long_run(3600, 20, 700)).text
     assert "200 rows not shown: the least busy." in found
     assert "160 rows not shown: the oldest." in found

@@ -29,7 +29,7 @@ def show(chromium: Browser, given: RunFiles, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["small", "hostile", "long", "empty"])
-def test_a_page_opens_from_disk_without_a_complaint(name: str, chromium: Browser, tmp_path: Path) -> None:
+def test_a_page_opens_from_disk_without_errors(name: str, chromium: Browser, tmp_path: Path) -> None:
     given: dict[str, Callable[[], RunFiles]] = {
         "small": run_files,
         "hostile": hostile,
@@ -43,7 +43,7 @@ def test_a_page_opens_from_disk_without_a_complaint(name: str, chromium: Browser
     assert chromium.ask("return performance.getEntriesByType('resource').map(e => e.name)") == []
 
 
-def test_the_style_sheet_is_let_in_and_a_script_is_not(chromium: Browser, tmp_path: Path) -> None:
+def test_the_policy_allows_the_style_sheet_and_no_script(chromium: Browser, tmp_path: Path) -> None:
     file = tmp_path / "report.html"
     text = render_page(build_report(run_files()))
     file.write_text(text.replace("</main>", "<script>document.title = 'broken in'</script></main>"), encoding="utf-8")

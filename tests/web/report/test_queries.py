@@ -123,7 +123,7 @@ def test_parked_queries_have_reasons_that_stay_texts(root: Path) -> None:
     assert list(found.all("script", "img")) == []
 
 
-def test_what_cannot_be_computed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_that_cannot_be_computed_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = submitted(tmp_path)
     monkeypatch.setattr("drover.web.report.queries.MOST_PARSED", 3)
     report = build_report(read_run(root))

@@ -48,7 +48,7 @@ def test_records_of_many_files(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("damaged", [False, True], ids=["gone", "damaged"])
-def test_what_is_missing_is_named_and_the_rest_is_shown(tmp_path: Path, path: str, said: str, damaged: bool) -> None:
+def test_missing_files_are_named_and_the_rest_is_shown(tmp_path: Path, path: str, said: str, damaged: bool) -> None:
     root = checkpoint(tmp_path)
     if damaged:
         (root / path).write_text("nonsense", encoding="utf-8")
@@ -72,7 +72,7 @@ def test_without_the_network_loads_are_those_of_operators(tmp_path: Path) -> Non
     assert counts.state_bytes == 64.0
 
 
-def test_a_path_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
+def test_a_path_without_a_checkpoint_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("", encoding="utf-8")
     for path, why in (

@@ -74,6 +74,6 @@ def test_programs_get_the_same_as_json() -> None:
     assert found["headroom"]["weakest_source"] == "east"
 
 
-def test_what_is_unknown_is_null() -> None:
+def test_unknown_values_are_null() -> None:
     found = summary_data(build_report(RunFiles("x")))
     assert (found["plan"], found["headroom"], found["queries"], found["loads"]) == (None, None, None, [])

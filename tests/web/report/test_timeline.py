@@ -10,7 +10,7 @@ from drover.web.report.timeline import period_series
 from tests.web.sample_run import PERIODS, record, records
 
 
-def test_time_is_periods_end_to_end() -> None:
+def test_periods_are_laid_end_to_end() -> None:
     line = period_series(records())
     assert len(line.periods) == PERIODS
     assert line.times[:2] == pytest.approx([2.01, 2.01 + 2.02])
@@ -24,7 +24,7 @@ def test_a_period_without_rows_has_no_replication() -> None:
     assert period_series([record(1), idle]).mean("replication") == pytest.approx(1.01)
 
 
-def test_an_approval_is_no_period() -> None:
+def test_an_approval_does_not_count_as_a_period() -> None:
     approval = PeriodRecord(2, PeriodOutcome.MOVED, "approved", (0.1,), 1)
     assert period_series([record(1), record(2), approval]).periods.tolist() == [1, 2]
 

@@ -157,7 +157,7 @@ def _evict(key: Key, state: PartState, bound: int) -> PartState:
             f"state of unit {key[0]!r}, part {key[1]!r}",
             f"a bound of at least {state.bound}, below which rows are gone",
             str(bound),
-            "Raise a bound or leave it, or drop the part to begin anew.",
+            "Raise a bound or leave it, or drop the part to start again.",
         )
     return PartState(_alive(state.segments, bound), bound)
 

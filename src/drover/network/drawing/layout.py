@@ -83,6 +83,7 @@ def _split(boxes: Sequence[Box], wires: Sequence[Connector], layer: list[int]) -
     for wire in wires:
         chain = [wire.source]
         for between in range(layer[wire.source] + 1, layer[wire.target]):
+            # Wires from one point to several targets run together until they part, instead of as parallel lines.
             key = (wire.source, wire.leaves, between)
             if key not in shared:
                 shared[key] = len(every)
@@ -107,6 +108,8 @@ def _box_middles(graph: Graph, layers: list[list[int]]) -> list[Pixels]:
             for box in layer:
                 half = graph.boxes[box].height / 2
                 linked = [_port(graph, middles, other, leaves) for other, leaves in before[box]]
+                # The first and the last pass look at the inputs alone, so that wires enter boxes as straight as
+                # possible.
                 if 0 < index < PASSES - 1 or not linked:
                     linked += [
                         middles[other] + (half - leaves if box < graph.real else 0.0) for other, leaves in behind[box]

@@ -68,6 +68,7 @@ def order(graph: Graph) -> list[list[int]]:
             place.update((box, float(index)) for index, box in enumerate(layer))
         if sweep >= SWEEPS - TRANSPOSITIONS:
             _transpose(layers, before, behind)
+        # A sweep can make things worse, so the best order so far is kept.
         if (crossings := _crossings(graph, layers)) < fewest:
             best = [list(layer) for layer in layers]
             fewest = crossings
@@ -104,6 +105,7 @@ def _crossings(graph: Graph, layers: list[list[int]]) -> int:
         for done, (_, _, end) in enumerate(sorted(layer_links)):
             index = end + 1
             above = 0
+            # Clearing the lowest set bit walks up the Fenwick tree; adding it, below, walks to the next node to update.
             while index:
                 above += counts[index]
                 index &= index - 1

@@ -112,6 +112,7 @@ class _TreeBuilder:
             stack += children[::-1]
 
     def _operator(self, operator: Operator, guide: str, below: tuple[bool, ...]) -> tuple[TreeLine, list[_Branch]]:
+        # An operator with several inputs is reached several times, but shown once, where it is reached first.
         if operator.name in self.shown:
             return TreeLine(guide, operator.name, operator.kind, ABOVE), []
         if len(below) > DEEPEST:

@@ -159,6 +159,7 @@ def parse_aggregate(text: str, columns: Mapping[str, DataType]) -> AggregateCall
                 "DISTINCT goes with count and one argument",
                 "Write count(DISTINCT x), or `distinct` for a column of this name.",
             )
+        # To all others it is an aggregate of its own: it cannot be computed from partial counts.
         name = "count distinct"
         inner = inner.expressions[0]
     return _check_argument(name, translate_node(inner, text, {ONLY: columns}), text)

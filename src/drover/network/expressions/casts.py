@@ -133,6 +133,7 @@ def _cast_table() -> dict[tuple[DataType, DataType], Cast]:
     """Return every cast between types without parameters."""
     numbers = (*INTEGERS, *FLOATS)
     table = {(a, b): _plain(b) for a in numbers for b in numbers if a != b}
+    # These replace plain casts: Spark would turn 2^63 into the largest bigint.
     table |= {(a, BIGINT): _float_to_bigint() for a in FLOATS}
     table |= {(BOOLEAN, number): _plain(number) for number in numbers}
     table |= {(number, BOOLEAN): Cast(lambda x: x != 0, lambda x: f"({x} <> 0)") for number in INTEGERS}

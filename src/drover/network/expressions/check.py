@@ -35,6 +35,7 @@ def apply(row: SqlFunction, arguments: Sequence[Expression], text: str) -> Expre
             parameter = row.takes[min(i, len(row.takes) - 1)]
         wanted = common if i in shared else argument.type
         ready.append(_fit(row, i, parameter, _give_type(argument, wanted, parameter, text), text))
+    # For example division and sqrt, which compute in doubles whatever the types of their arguments.
     if row.through is not None:
         ready = [cast(argument, row.through, text) for argument in ready]
     return _call(row, ready, row.result([argument.type for argument in ready]), row.copies, text)

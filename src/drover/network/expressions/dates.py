@@ -1,4 +1,4 @@
-"""date_format patterns: the six fields that both engines write alike, and text between them.
+"""date_format patterns: the six fields that both engines write in the same way, and text between them.
 
 Rule 1: a pattern is parsed here once; both engines get the parsed pattern, not the original text.
 """

@@ -62,6 +62,7 @@ def read(text: str) -> exp.Expr:
     if len(text) > MAX_TEXT:
         raise ExpressionError(text, f"an expression has at most {MAX_TEXT} characters", "Split it over two operators.")
     try:
+        # A lone surrogate cannot be encoded. It would pass the parser and fail later, in Arrow or in Spark.
         text.encode()
         tokens = resolve_words(_tokenize(text), text)
         _check_nesting(tokens, text)
@@ -69,6 +70,7 @@ def read(text: str) -> exp.Expr:
             found = ExpressionDialect().parser().parse_into(exp.Condition, tokens, text)
     except RecursionError:
         raise _too_deep(text) from None
+    # On malformed text, sqlglot raises more than its own errors. To a user, all of them mean the same.
     except (SqlglotError, ValueError, IndexError, AttributeError, TypeError, KeyError) as error:
         raise ExpressionError(
             text,

@@ -72,7 +72,7 @@ class SqlFunction:
     shared: Sharing = "none"  # which arguments are brought to one common type
     through: DataType | None = None  # the type to which every argument is cast first
     repeats: bool = False  # the last parameter may be given any number of times
-    optional: int = 0  # so many parameters at the end may be left out
+    optional: int = 0  # number of parameters at the end that may be left out
     count_hint: str = "Correct the number of arguments."  # what to do about a wrong number of arguments
     copies: int = 1  # how often the builders mention an argument, at most
     length: SizeRule = as_long_as_the_longest  # how long its result can be, if that is a text

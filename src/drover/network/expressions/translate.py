@@ -69,6 +69,7 @@ class Translator:
         kind = type(node)
         if kind in BINARY:
             return self._binary(node)
+        # IS DISTINCT FROM has no row of its own: it is the negation of <=>.
         if kind is exp.NullSafeNEQ:
             self.demand_parentheses(node, node.this, node.expression)
             return self.call("not", self.named("<=>", node.this, node.expression))
@@ -98,6 +99,7 @@ class Translator:
         right = node.args.get("expression")
         self.demand_parentheses(node, left, right)
         name = BINARY[type(node)]
+        # An interval is not a value, so it is taken out before the operands are translated.
         if name in ("+", "-") and isinstance(right, exp.Interval):
             return self.call("shift", self.translate(left), clauses.interval(self, right, 1 if name == "+" else -1))
         if name == "+" and isinstance(left, exp.Interval):
@@ -135,6 +137,7 @@ class Translator:
             raise self.refuse("a column is a name, or left.name or right.name in a join", "Write only that.")
         name = node.this.name
         table = node.args.get("table")
+        # Without a prefix, a column is found if exactly one side has it.
         sides = [table.name] if table is not None else [side for side in self.columns if name in self.columns[side]]
         if table is not None and table.name not in self.columns:
             known = " or ".join(side for side in self.columns if side) or "no prefix"
@@ -170,6 +173,7 @@ class Translator:
             why, way_out = REFUSED[name]
             raise self.refuse(f"{name} is refused: {why}", way_out)
         arguments = [self.translate(argument) for argument in node.expressions]
+        # nullif is a CASE, so that it needs no builders that could differ between engines.
         if name == "nullif" and len(arguments) == 2:
             same = self.call("=", *arguments)
             return self.call("case", same, Literal(UNTYPED, None), arguments[0])

@@ -137,7 +137,7 @@ class _WordReader:
         return True
 
     def _back(self, steps: int) -> str:
-        """Return the kind of the token so many steps before the next one, "" before the first."""
+        """Return the kind of the token `steps` steps before the next one, "" before the first."""
         return self.done[-steps] if len(self.done) >= steps else ""
 
     def _is_keyword(self, i: int, before_when: bool) -> bool:

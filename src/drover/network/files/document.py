@@ -84,6 +84,7 @@ def read_documents(text: str) -> tuple[tuple[Node, ...], tuple[Fault, ...]]:
 
 def _feed(reader: _DocumentReader, text: str) -> tuple[Fault, ...] | None:
     """Feed a text to a reader; return the faults that stopped it, or None if it reached the end."""
+    # Some editors put a byte order mark in front. It is not part of the text.
     text = text.removeprefix("\ufeff")
     if bad := UNPRINTABLE.search(text):
         line = 1 + sum(1 for _ in BREAK.finditer(text, 0, bad.start()))
@@ -149,6 +150,7 @@ class _DocumentReader:
         if isinstance(event, yaml.ScalarEvent):
             self._add(Scalar(event.value, line, bool(event.style)))
         elif isinstance(event, yaml.AliasEvent):
+            # An alias has been reported. An empty scalar keeps the tree complete, so that other faults are found too.
             self._add(Scalar("", line))
         elif isinstance(event, yaml.CollectionStartEvent):
             self._open(line, isinstance(event, yaml.MappingStartEvent))
@@ -201,6 +203,7 @@ class _DocumentReader:
         elif parent.key is None and isinstance(node, Scalar) and not closed:
             self._add_key(parent, node)
         else:
+            # Of a repeated key, the first value stays. The second one is reported, not merged.
             if not parent.repeated and parent.key is not None:
                 parent.keys.append(parent.key)
                 parent.nodes.append(node)

@@ -82,6 +82,7 @@ class Gatherer:
             way_out = f"Write {known(field.name for field in fields)} below it."
             self.faults.append(Fault(path, show(node), f"{what} is a mapping of fields to values", way_out, key.line))
             self.spoiled.add(path)
+            # Go on with an empty mapping: its missing fields are not reported again, because the path is spoiled.
             node = Fields((), key.line)
         entries = {name.text: value for name, value in node.entries}
         meant = self.refuse_unknown(node, path, (*extra, *(field.name for field in fields)), what)
@@ -96,6 +97,8 @@ class Gatherer:
             else:
                 value, bad = self._left_out((*path, row.name), key.line, row, what, values, row.name in meant)
             values |= dict(zip(row.targets, value if len(row.targets) > 1 else (value,), strict=True))
+            # A bad field such as a predicate does not change which columns come out. A bad select does: then nothing
+            # further down can be checked.
             hides |= bad and row.hides
             self.reads |= bad and row.reads
         return values, hides

@@ -66,6 +66,7 @@ def _inspect(document: Document, draft: NetworkDraft | None) -> tuple[Network | 
     if draft.parts is None:
         return None, by_line(structural)
     if structural:
+        # Check what could be read even if parts could not: a user wants to see all faults at once.
         faults = _without_echoes(examine(draft.parts, draft.unclear).faults, draft.spoiled)
         return None, by_line((*structural, *placed(faults, document.root)))
     parts = draft.parts

@@ -36,6 +36,7 @@ class NetworkDraft:
 def read_draft(root: Fields, *, repeats: bool = False) -> NetworkDraft:
     """Return the draft of a document; `repeats` says that some keys were repeated, and dropped."""
     nodes = {key.text: value for key, value in root.entries}
+    # A file of another version may have other fields. Reporting these as faults would mislead.
     if foreign := _foreign(nodes.get("drover")):
         return NetworkDraft(None, (foreign,))
     drafter = Drafter(reads=repeats)
@@ -105,6 +106,7 @@ class Drafter(Gatherer):
             kind = self._kind(key, content)
             if kind is None:
                 self.makers.add(key.text)
+                # Nobody knows what this operator makes, so streams with its name count as known, with unknown columns.
                 self._note_inputs(content)
                 continue
             fields = KINDS[kind]

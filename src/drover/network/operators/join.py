@@ -136,6 +136,7 @@ class Join(Operator):
             expression = _parsed(named.expression, left, right, ("select", named.name), faults)
             if expression is not None:
                 columns.append(Column(named.name, expression.type))
+        # A column that could not be parsed is missing from the list, so clashes are looked for only without faults.
         if not faults:
             faults += self._clashes(columns)
         return Derived((None if faults else Schema(tuple(columns), left.time),), tuple(faults))

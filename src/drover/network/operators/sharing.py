@@ -30,7 +30,7 @@ class ExpressionForm:
     sides: tuple[str, ...]  # by which expressions name the columns of an input; the first also has the constants
 
     def sides_of(self, inputs: int) -> tuple[str, ...]:
-        """Return the side of each of so many inputs."""
+        """Return the side of each input, for this many inputs."""
         return (self.sides * inputs)[:inputs]
 
 

@@ -102,6 +102,7 @@ def entry_of(value: object, line: int = 1) -> QueryEntry:
 def _node(value: object, line: int, depth: int) -> Node:
     if isinstance(value, str):
         return _text(value, line)
+    # Before numbers, because to Python True is the integer 1.
     if isinstance(value, bool) or value is None:
         return Scalar("" if value is None else str(value).lower(), line)
     if isinstance(value, int | float):

@@ -140,6 +140,7 @@ def _name_faults(query: Query, network: Network) -> Iterator[Fault]:
         if operator.name in taken:
             rule = "the network has a stream of that name"
             yield Fault(("operators", operator.name), repr(operator.name), rule, "Rename the operator.")
+    # A query may read streams of the network, but not of other queries: those come and go.
     streams = sorted({*network.streams, *query.made})
     for operator in query.operators:
         for index, stream in enumerate(operator.inputs):

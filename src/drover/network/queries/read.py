@@ -64,6 +64,7 @@ def read_entry(entry: QueryEntry) -> QueryDraft:
     if not operators and not drafter.faults:
         way_out = "Add operators: {name: {kind: filter, input: ..., where: ...}}."
         drafter.faults.append(Fault((OPERATORS,), "missing", "a query has at least one operator", way_out, root.line))
+    # The name is kept even if the rest is faulty, so that the faults can be listed under it.
     name = values["name"] if ("name",) not in drafter.spoiled else None
     if drafter.faults:
         return QueryDraft(entry.line, name, None, tuple(drafter.faults))

@@ -122,6 +122,7 @@ def make_shape(query: ParameterizedQuery) -> Shape:
     steps = []
     for operator in query.operators:
         steps.append(_step(operator, streams, needed, query, common, late))
+        # Operators are in topological order, so lateness is known for all inputs of the next one.
         if operator.passes_late_rows and any(stream in late for stream in operator.inputs):
             late.update(operator.outputs)
     return Shape(query.digest, query, tuple(steps), streams[query.output])
@@ -189,6 +190,7 @@ def _step(
     sharing = sharing_of(operator)
     if sharing.condition is not None and fans_out[0]:
         alone, common, keys, rest = _split(alone, sharing.condition, schemas[0], query)
+    # After the split, the operator may use fewer constants and columns than its query does.
     use = columns_used(alone, schemas, query)
     given = tuple(needed[stream] for stream in operator.inputs)
     inputs = tuple(map(_pruned, schemas, input_columns(alone, use, schemas, needed), given))
@@ -196,6 +198,7 @@ def _step(
         alone = alone if sharing.with_member is None else sharing.with_member(alone, query.member)
         member = Field(query.member, BIGINT)
         constants = tuple(Field(f"{query.constant}{index}", query.types[index]) for index in use.constants)
+        # Expressions find constants on the first side, see `ExpressionForm`; so the other inputs need the member alone.
         extra = [(member, *constants), *((member,) for _ in inputs[1:])]
         inputs = tuple(Schema((*one.columns, *more), one.time) for one, more in zip(inputs, extra, strict=True))
     sources = tuple(Source(name, one.columns, one.time) for name, one in zip(names, inputs, strict=True))

@@ -48,6 +48,7 @@ def normalize_query(query: Query) -> tuple[Hashable, list[LiteralText]] | None:
     """Return a query without its names and literals, and the literals; None if it must be parsed."""
     if len(query.operators) > MOST_OPERATORS or any(operator.kind not in KINDS for operator in query.operators):
         return None
+    # Names are replaced by positions, so that queries that differ only in names share a template.
     names: dict[str, str] = {}
     for index, operator in enumerate(query.operators):
         for place, stream in enumerate(operator.outputs):
@@ -155,6 +156,7 @@ def _with_literal(query: Query, index: int, sample: str) -> Query:
         normalized, literals = found
         first, *others = normalized.split(PLACEHOLDER)
         written = [first]
+        # Each piece after a placeholder begins with the letter of its type, which is not part of the text.
         for (literal, _), after in zip(literals, others, strict=True):
             written += (sample if seen == index else literal, after[1:])
             seen += 1

@@ -56,7 +56,7 @@ class RunFiles:
 
 
 def read_run(checkpoint: str | os.PathLike[str], last: int | None = None) -> RunFiles:
-    """Return what a checkpoint holds, of all periods or of the last few; DroverError if it is no checkpoint."""
+    """Return what a checkpoint holds, of all periods or of the last few; DroverError if it is not a checkpoint."""
     fs, root = open_root(checkpoint)
     _check_is_checkpoint(fs, root, os.fspath(checkpoint))
     missing: list[str] = []
