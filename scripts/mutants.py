@@ -119,7 +119,7 @@ def prepare(modules: Sequence[Path], tests: Sequence[str]) -> None:
         "also_copy": [name for name in COPIED if name not in {"src", "tests", "pyproject.toml"}],
         "pytest_add_cli_args_test_selection": list(tests),
         # Slow tests would run once per mutant; a cache or a second process would disturb the forks. Looking for
-        # unraisable exceptions collects garbage three times, which takes half of the time of a mutant.
+        # unraisable exceptions collects garbage, which takes half of the time that pytest needs for a mutant.
         "pytest_add_cli_args": ["-m", "not slow", *(f"-pno:{name}" for name in UNUSED)],
         # Polars has threads, and a fork of a process with threads may hang; the fork server has run no test yet.
         "process_isolation": "forkserver",
