@@ -39,6 +39,14 @@ operators[:] = [row for row in operators if row[1] is not mutators.operator_stri
 from mutmut.__main__ import cli
 cli()
 """
+# A mutant is dead at the first failing example, so none is made smaller, and every run tries the same examples.
+PROFILE: Final = """
+from hypothesis import Phase
+settings.register_profile(
+    "mutants", settings.get_profile("drover"), derandomize=True, phases=[Phase.explicit, Phase.generate]
+)
+settings.load_profile("mutants")
+"""
 SEPARATOR: Final = "=" * 40 + "\n"
 # One process for all diffs: `mutmut show` takes a second for each.
 SHOW: Final = f"""
@@ -111,7 +119,7 @@ def prepare(modules: Sequence[Path], tests: Sequence[str]) -> None:
         "also_copy": [name for name in COPIED if name not in {"src", "tests", "pyproject.toml"}],
         "pytest_add_cli_args_test_selection": list(tests),
         # Slow tests would run once per mutant; a cache or a second process would disturb the forks. Looking for
-        # unraisable exceptions collects garbage three times, which takes half of the time of a mutant.
+        # unraisable exceptions collects garbage, which takes half of the time that pytest needs for a mutant.
         "pytest_add_cli_args": ["-m", "not slow", *(f"-pno:{name}" for name in UNUSED)],
         # Polars has threads, and a fork of a process with threads may hang; the fork server has run no test yet.
         "process_isolation": "forkserver",
@@ -120,6 +128,8 @@ def prepare(modules: Sequence[Path], tests: Sequence[str]) -> None:
         "timeout_multiplier": 5.0,
     }
     lines = [f"{name} = {_toml(value)}" for name, value in settings.items()]
+    with (SCRATCH / "tests" / "conftest.py").open("a", encoding="utf-8") as file:
+        file.write(PROFILE)
     with (SCRATCH / "pyproject.toml").open("a", encoding="utf-8") as file:
         file.write("\n".join(["", "[tool.mutmut]", *lines, ""]))
 

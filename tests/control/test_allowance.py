@@ -28,6 +28,13 @@ def test_an_allowance_covers_an_hour_and_at_least_one_query() -> None:
     assert Allowance(0.1).after(10**6, 3).saved == 1
     assert Allowance(0.1).after(10**6, 0).saved == 0
     assert Allowance(0.0).after(10**6, 200).saved == 0
+    assert Allowance(0.1, saved=5.0).after(1, 0).saved == 0, "nothing is saved up for queries that are gone"
+
+
+def test_an_allowance_grows_with_time_and_shrinks_with_moves() -> None:
+    grown = Allowance(0.1, saved=2.0).after(360, 200)
+    assert grown == Allowance(0.1, saved=4.0)
+    assert grown.without(3) == Allowance(0.1, saved=1.0)
 
 
 @pytest.mark.parametrize("fraction", [-0.1, 1.5, math.nan, math.inf, "much", True])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from drover.control.change_detection import find_cost_change, find_rate_change, node_costs
+from drover.control.change_detection import find_cost_change, find_rate_change, node_costs, source_rates
 from drover.load.arrays import Floats
 from drover.load.columns import columns_of
 from drover.load.sample import Sample
@@ -56,3 +56,39 @@ def test_rates_are_known_by_their_own_noise() -> None:
     assert find_rate_change(rates) is None
     assert find_rate_change(np.hstack([rates, rates[:, :2] * [[1], [3]]])) == 20
     assert find_rate_change(np.hstack([rates, rates[:, :1] * 3])) is None
+
+
+def test_rates_of_sources_are_rows_per_second_by_name() -> None:
+    window = Window(10).push(1, 2.0, {"b": 10.0}, []).push(2, 4.0, {"a": 4.0, "b": 20.0}, [])
+    assert source_rates(window).tolist() == [[0.0, 1.0], [5.0, 5.0]]
+    assert source_rates(Window(10).push(1, 2.0, {}, [])).shape == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("rates", "at"),
+    [
+        pytest.param([100] * 5 + [141] * 2, 5, id="five periods show what is usual"),
+        pytest.param([100] * 4 + [141] * 2, None, id="four do not"),
+        pytest.param([100] * 5 + [139] * 2, None, id="a source may always change by 40 %"),
+        pytest.param([100] * 5 + [59] * 2, 5, id="a fall"),
+        pytest.param([100] * 5 + [61] * 2, None, id="a small fall"),
+        pytest.param([100] * 5 + [150, 200, 150], 5, id="a change that began three periods ago"),
+        pytest.param([100] * 5 + [150, 200], 5, id="the earliest of several"),
+        pytest.param([100] * 5 + [150, 50], None, id="on both sides"),
+        pytest.param([100] * 8 + [300] + [100] * 8 + [250] * 2, None, id="a burst that was seen before"),
+    ],
+)
+def test_rates_that_change_for_good(rates: list[float], at: int | None) -> None:
+    assert find_rate_change(np.array([[7.0] * len(rates), rates])) == at
+
+
+@pytest.mark.parametrize(
+    ("known", "level", "at"),
+    [
+        pytest.param(10, 0.5501, 10, id="more than a twentieth of the capacity"),
+        pytest.param(10, 0.5499, None, id="less"),
+        pytest.param(9, 0.6, None, id="too little is known before"),
+    ],
+)
+def test_the_least_change_of_cost(known: int, level: float, at: int | None) -> None:
+    assert find_cost_change(np.array([[0.2] * (known + 3), [0.5] * known + [level] * 3])) == at

@@ -72,3 +72,7 @@ def test_certain(gain: CriticalPathGain, errors: float, certain: bool) -> None:
 
 def test_there_is_nothing_to_save_without_load() -> None:
     assert CriticalPathGain(0.0, 0.0, 0.0).share == 0.0
+
+
+def test_a_share_of_a_small_load_is_a_share() -> None:
+    assert CriticalPathGain(0.1, 0.0, 0.5).share == 0.2

@@ -4,11 +4,14 @@ from dataclasses import replace
 
 import pytest
 
+from drover.control.context import ControlContext, Deployment
 from drover.control.explain import UNTOUCHED, explain
 from drover.control.record import PeriodOutcome, PeriodRecord, Proposal, RefusedMove
+from drover.control.settings import control_of
 from drover.errors import DroverError
 from drover.placement.plan import Move
 from tests.control.runs import AUTO, shifted, start
+from tests.control.trees import first, measured, on, two_sides
 
 
 def test_a_unit_is_explained_by_what_was_decided_and_what_it_would_be_elsewhere() -> None:
@@ -65,3 +68,48 @@ def test_decisions_are_listed_newest_first_with_their_reasons() -> None:
         f"in period 2 moved ({move}), both",
         f"in period 1 proposed ({move}), its own",
     )
+
+
+def test_on_a_tree_levels_and_the_nodes_that_inputs_pass_are_told() -> None:
+    network = two_sides()
+    tree = on(network)
+    state = measured(network, {"a-some": 5, "a-1": 30, "a-2": 10, "all": 400})
+    context = ControlContext(state, Deployment(network, first(tree), hierarchy=tree), control_of("auto"))
+    assert explain("a-1", context, []).text == (
+        "a-1 is on node 1 (west) and takes 30.0% of its memory; the node is at 45%, and its marks are 40% and 60%. "
+        "If nothing else moves, the unit could also be on node 0 (city), at 40%. Last: "
+        "no decision was made about it: it is where the first plan put it."
+    )
+    found = explain("a-some", context, [])
+    assert "takes 5.0% of its memory; " in found.text
+    assert "If nothing else moves, the unit can be nowhere else. " in found.text
+    assert (found.node, found.state_bytes, found.elsewhere) == (1, 5.0, ())
+
+
+def test_a_node_that_is_best_already_is_told() -> None:
+    run = start(nodes=2, count=2, plan="whole", load=0.4, noise=0.0)
+    run.go(3)
+    found = explain("s0-0", run.context, [])
+    path = max(run.loads)
+    assert found.text.endswith(
+        f"No other node would do better: the slowest node is loaded to {path:.2f} of its capacity."
+    )
+    assert found.elsewhere[0] == pytest.approx(path, rel=0.01)
+
+
+def test_an_unknown_unit_lists_the_known_ones() -> None:
+    run = start(nodes=2, count=1)
+    with pytest.raises(DroverError, match=r"there is no unit 'zebra'\. Units: s0-0, s0-1, "):
+        explain("zebra", run.context, [])
+    unmeasured = explain("s0-0", run.context, [])
+    assert unmeasured.text == f"s0-0 is on node {unmeasured.node}. Nothing was measured yet."
+    assert (unmeasured.load, unmeasured.state_bytes, unmeasured.decisions, unmeasured.elsewhere) == (0.0, 0.0, (), ())
+
+
+def test_a_move_that_is_not_worth_it_is_told_with_what_it_would_need() -> None:
+    run = start(nodes=2, count=2, plan="whole", load=0.4, settings=replace(AUTO, least_gain=0.25))
+    run.go(3, shifted(0, 0, 3.0))
+    text = explain("s0-0", run.context, []).text
+    assert text.endswith("; a move needs 25% to be worth it.")
+    closed = replace(run.context, deployment=replace(run.deployment, closed=frozenset({1})))
+    assert "No other node would do better" in explain("s0-0", closed, []).text, "a closed node is no better place"

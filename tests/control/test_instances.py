@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from drover.control.instances import divide_spread_joins, shares_of
+from drover.control.instances import _divide, _divide_links, _sizes, divide_spread_joins, shares_of
 from drover.control.view import view_of
+from drover.load.links import UnitLinks
 from drover.load.sample import Sample, own_name
 from drover.load.window import Window
 from drover.network.grid import Grid
@@ -90,3 +91,71 @@ def test_a_network_without_spread_joins_is_left_alone() -> None:
     problem = view_of(run.context).problem
     assert divide_spread_joins(problem, run.state.window, run.deployment.plan, run.deployment.network) is problem
     assert np.array_equal(problem.current, [run.deployment.plan.node_of[unit] for unit in problem.units])
+
+
+def test_links_are_divided_by_what_instances_send_and_receive() -> None:
+    """Unit 1 is the join. It sends in proportion to its work, and receives the part of its row or column."""
+    links = UnitLinks(
+        ("in", "out", "other", "table"),
+        source=np.array([0, 1, 0, 2]),
+        target=np.array([1, 2, 2, 1]),
+        communication=np.array([[8.0], [10.0], [7.0], [3.0]]),
+        bandwidth=np.array([[80.0], [100.0], [70.0], [30.0]]),
+    )
+    found = _divide_links(links, np.array([1, 3, 4]), np.array([0.5, 0.3, 0.2]), {"in": 0.25})
+    rows = zip(
+        found.streams,
+        found.source.tolist(),
+        found.target.tolist(),
+        found.communication[:, 0].round(9).tolist(),
+        found.bandwidth[:, 0].round(9).tolist(),
+        strict=True,
+    )
+    assert list(rows) == [
+        ("in", 0, 1, 2.0, 20.0),
+        ("out", 1, 2, 5.0, 50.0),
+        ("other", 0, 2, 7.0, 70.0),
+        ("table", 2, 1, 3.0, 30.0),
+        ("in", 0, 3, 2.0, 20.0),
+        ("in", 0, 4, 2.0, 20.0),
+        ("out", 3, 2, 3.0, 30.0),
+        ("out", 4, 2, 2.0, 20.0),
+        ("table", 2, 3, 3.0, 30.0),
+        ("table", 2, 4, 3.0, 30.0),
+    ]
+
+
+def test_an_instance_has_the_size_of_its_newest_sample() -> None:
+    window = window_of([1.0, 1.0], [1.0])
+    (newest,) = window.periods[1].samples.values()
+    assert newest.state_bytes == 10
+    assert _sizes("j", 3, window).tolist() == [10.0, 20.0, 0.0]
+    later = window.push(3, 1.0, {}, [Sample(own_name("j", 1), {}, {}, 1.0, 7)])
+    assert _sizes("j", 3, later).tolist() == [10.0, 7.0, 0.0]
+
+
+def test_units_of_a_divided_join_have_their_shares_of_everything() -> None:
+    run = Joined(load=0.4)
+    run.go(5)
+    whole = view_of(run.context).problem
+    j = whole.units.index("j")
+    shares = np.tile([[0.5], [0.3], [0.2]], (1, whole.series.shape[1]))
+    found = _divide(whole, "j", shares, {}, np.array([5.0, 6.0, 7.0]))
+    assert found.units == ("some", "j", "j[1]", "j[2]")
+    rows = [j, 2, 3]
+    for k, share in enumerate([0.5, 0.3, 0.2]):
+        assert found.series[rows[k]] == pytest.approx(share * whole.series[j])
+        assert found.coefficients[rows[k]] == pytest.approx(share * whole.coefficients[j])
+    assert found.state[rows].tolist() == [5.0, 6.0, 7.0]
+    assert found.state[0] == whole.state[0]
+    assert (found.series[0] == whole.series[0]).all()
+    assert found.sticky[rows].tolist() == [whole.sticky[j]] * 3
+
+
+def test_without_periods_instances_share_equally() -> None:
+    run = Joined(load=0.4)
+    run.go(5)
+    whole = view_of(run.context).problem
+    empty = replace(whole, series=np.empty((whole.m, 0)))
+    found = _divide(empty, "j", np.empty((4, 0)), {}, np.zeros(4))
+    assert found.coefficients[1:] == pytest.approx(np.tile(whole.coefficients[1] / 4, (4, 1)))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -10,13 +11,20 @@ import drover
 from drover.control.context import ControlContext, Deployment
 from drover.control.loop import step
 from drover.control.manual import check_move, propose_manual_move
-from drover.control.proposals import _unique_id, apply_proposal, current_proposal, find_proposal, why_not_applicable
-from drover.control.record import PeriodOutcome, Proposal, Reshape
+from drover.control.proposals import (
+    _unique_id,
+    apply_proposal,
+    current_proposal,
+    find_proposal,
+    is_applied,
+    why_not_applicable,
+)
+from drover.control.record import PeriodOutcome, PeriodRecord, Proposal, RefusedMove, Reshape
 from drover.control.settings import Control, Mode
 from drover.control.state import ControlState
 from drover.errors import DroverError
 from drover.load.sample import Sample
-from drover.network.grid import Grid
+from drover.network.grid import WHOLE, Grid
 from drover.network.model import Network
 from drover.placement.plan import Move, Plan
 
@@ -189,3 +197,100 @@ def test_an_id_depends_on_all_that_changes_and_on_nothing_else() -> None:
     assert _unique_id(replace(base, reason="another", gain=0.7)) == _unique_id(base)
     # The digest of the stored values, so that renaming a class or a field does not change what users have written down.
     assert _unique_id(base) == "p7-4ee98cce"
+
+
+NEWEST = "To see the newest one, run drover plan --from CHECKPOINT."
+
+
+def refusal(name: str, offered: dict[str, Proposal], context: ControlContext, *records: PeriodRecord) -> str:
+    with pytest.raises(DroverError) as caught:
+        find_proposal(name, offered, context, records)
+    return str(caught.value)
+
+
+def test_a_proposal_that_cannot_be_had_says_why_and_where_to_look() -> None:
+    proposal = replace(proposed(), id="p3")
+    context = ControlContext(UNEVEN, DEPLOYMENT, ASKED)
+    moved = PeriodRecord(5, PeriodOutcome.MOVED, "even", (), 1, proposal)
+    later = PeriodRecord(9, PeriodOutcome.REFUSED, "too late", (), 1, proposal)
+    other = PeriodRecord(9, PeriodOutcome.STEADY, "nothing", (), 1)
+    offered = {"p4": proposal, "p5": proposal}
+    assert refusal("p3", offered, context, moved, other) == f"proposal p3 was carried out in period 5: even. {NEWEST}"
+    assert refusal("p3", offered, context, moved, later) == f"proposal p3 was refused in period 9: too late. {NEWEST}"
+    tried = replace(moved, kind=PeriodOutcome.TRIAL)
+    known = f"there is no proposal 'x9'. Known: p4, p5. {NEWEST}"
+    assert refusal("x9", offered, context, replace(tried, proposal=replace(proposal, id="x9"))) == known
+    assert refusal("p44", offered, context) == f"there is no proposal 'p44'. Did you mean p4? Known: p4, p5. {NEWEST}"
+    closed = replace(context, deployment=replace(DEPLOYMENT, closed=frozenset({1})))
+    unit = proposal.moves[0].unit
+    assert refusal("p4", offered, closed) == (
+        f"proposal p4 is not applied, because the deployment has changed: node 1, where {unit} would go, is lost or "
+        f"drained. {NEWEST}"
+    )
+
+
+def test_what_waits_can_be_had_beside_what_was_offered() -> None:
+    waiting = replace(proposed(), id="p3")
+    context = ControlContext(replace(UNEVEN, waiting=waiting), DEPLOYMENT, ASKED)
+    shown = replace(waiting, id="p4")
+    assert find_proposal("p3", {"p4": shown}, context, ()) is waiting
+    assert find_proposal("p4", {"p4": shown}, context, ()) is shown
+
+
+def test_a_pin_to_the_target_is_no_obstacle() -> None:
+    proposal = proposed()
+    (move, *_) = proposal.moves
+    pinned = ControlContext(UNEVEN, DEPLOYMENT, replace(ASKED, pins={move.unit: move.target}))
+    assert why_not_applicable(proposal, pinned) is None
+
+
+def test_a_load_that_changed_before_the_proposal_is_no_obstacle() -> None:
+    proposal = proposed()
+    for period, says in (
+        (proposal.period, None),
+        (proposal.period + 1, f"the load has changed in period 6, and it was made in period {proposal.period}"),
+    ):
+        state = replace(UNEVEN, last_change=period)
+        assert why_not_applicable(proposal, ControlContext(state, DEPLOYMENT, ASKED)) == says
+
+
+def test_whether_a_proposal_is_applied() -> None:
+    proposal = proposed()
+    after = apply_proposal(DEPLOYMENT.plan, proposal, NETWORK)
+    assert is_applied(after, proposal)
+    assert not is_applied(DEPLOYMENT.plan, proposal)
+    assert not is_applied(replace(after, number=proposal.base), proposal), "an equal plan, but an earlier one"
+    assert not is_applied(replace(DEPLOYMENT.plan, number=9), proposal), "a later plan, but another one"
+    shaped = replace(proposal, shapes=(Reshape("j", WHOLE, Grid(2, 1)),))
+    assert not is_applied(after, shaped)
+
+
+def test_the_record_of_a_proposal_is_its_newest_with_the_refusals_of_its_first() -> None:
+    waiting = replace(proposed(), id="p3", reason="even")
+    context = ControlContext(replace(UNEVEN, waiting=waiting), DEPLOYMENT, ASKED)
+    refused = (RefusedMove(waiting.moves[0], "it rests"),)
+    made = PeriodRecord(3, PeriodOutcome.PROPOSED, "even", (0.5,), 1, waiting, refused)
+    still = PeriodRecord(4, PeriodOutcome.PROPOSED, "p3 waits to be applied", (0.6,), 1, waiting)
+    other = PeriodRecord(5, PeriodOutcome.PROPOSED, "other", (0.7,), 1, replace(waiting, id="p9"))
+    nothing = PeriodRecord(5, PeriodOutcome.STEADY, "nothing", (0.7,), 1)
+    found = current_proposal(context, [made, still, other, nothing]).record
+    assert found == replace(still, reason="even", refusals=refused)
+    plain = PeriodRecord(UNEVEN.period, PeriodOutcome.PROPOSED, "even", waiting.before, 1, waiting)
+    assert current_proposal(context).record == plain
+
+
+def test_what_is_worked_out_now_has_a_name_of_its_own_in_its_record() -> None:
+    found = current_proposal(ControlContext(UNEVEN, DEPLOYMENT, ASKED))
+    assert found.proposal is not None
+    assert not found.waits
+    assert found.record.proposal == found.proposal
+    assert re.fullmatch(r"p5-[0-9a-f]{8}", found.proposal.id)
+    elsewhere = replace(DEPLOYMENT, plan=replace(DEPLOYMENT.plan, number=2))
+    again = current_proposal(ControlContext(UNEVEN, elsewhere, ASKED)).proposal
+    assert again is not None
+    assert again.moves == found.proposal.moves
+    assert again.id != found.proposal.id, "it starts from another plan"
+    alone = Deployment(NETWORK, Plan(1, 1, dict.fromkeys(UNITS, 0)))
+    nothing = current_proposal(ControlContext(UNEVEN, alone, ASKED))
+    assert (nothing.proposal, nothing.waits) == (None, False)
+    assert nothing.record.kind is not PeriodOutcome.PROPOSED

@@ -14,7 +14,8 @@ from drover.control.loop import step
 from drover.control.proposals import current_proposal
 from drover.control.record import PeriodOutcome, PeriodRecord, record_of, to_json
 from drover.control.settings import Control, control_of
-from drover.control.tree_step import decide_on_tree
+from drover.control.tree_step import _describe_units, _reasons, decide_on_tree
+from drover.hierarchy.negotiate import TreeMove
 from drover.network.model import Network
 from drover.placement.plan import apply
 from tests.control.trees import AUTO, TREE, first, measured, on, two_sides
@@ -57,6 +58,32 @@ def test_units_that_go_together_have_each_a_reason_of_its_own() -> None:
     assert explain("a-2", ControlContext(after, deployment, AUTO), [record]).decisions == (
         f"in period 1 moved (a-2: node 1 -> node 0), {told}",
     )
+
+
+def test_an_underloaded_node_says_what_it_takes() -> None:
+    network = two_sides()
+    tree = on(network, {**TREE, "at": {"a-1": "city"}})
+    state = measured(network, {"a-1": 20, "a-2": 30, "b-1": 45, "all": 580})
+    _, record = step(ControlContext(state, Deployment(network, first(tree), hierarchy=tree), AUTO))
+    assert record.reason == "west is at 30%, below 40%, and takes a-1 from city, which is at 60%"
+    assert record.proposal is not None
+    assert record.proposal.after == (0.58, 0.5, 0.45)
+
+
+def test_of_many_units_a_reason_says_how_many() -> None:
+    network = two_sides()
+    tree = on(network)
+    step_ = TreeMove((0, 1, 2, 3), 1, 0, True, 0.7, 0.4)
+    assert _describe_units(step_, tree) == "4 units"
+    assert _describe_units(replace(step_, operators=(0, 1, 2)), tree) == "a-some and a-1 and a-2"
+
+
+def test_a_unit_that_moves_on_has_two_reasons() -> None:
+    tree = on(two_sides())
+    on_and_on = [TreeMove((1,), 1, 0, True, 0.7, 0.4), TreeMove((1, 2), 0, 2, False, 0.5, 0.1)]
+    up = "west is at 70%, above 60%, and hands a-1 to city, which is at 40%"
+    down = "east is at 10%, below 40%, and takes {} and 1 more from city, which is at 50%"
+    assert _reasons(on_and_on, tree) == {"a-1": f"{up}; {down.format('a-1')}", "a-2": down.format("a-2")}
 
 
 def test_modes_on_a_tree() -> None:

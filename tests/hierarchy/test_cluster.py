@@ -9,6 +9,7 @@ import pytest
 
 from drover.errors import DroverError
 from drover.hierarchy.cluster import CLUSTER, cluster_of
+from drover.network.files.document import read_document
 from tests.cli.golden import agrees
 
 SOUND: dict[str, Any] = {
@@ -162,3 +163,18 @@ def test_parents_may_come_after_their_children() -> None:
     found = cluster_of({"tree": tree})
     assert found.tree.parent == (1, 2, -1)
     assert found.capacity == ((1.0,), (2.0,), (3.0,))
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        pytest.param("\nmarks: {lower: 0.3}\n", [2], id="no tree: where the cluster begins"),
+        pytest.param("tree:\n  a: {memory: 1}\n  b: {parent: c, memory: 1}\n", [3], id="where the parent is named"),
+        pytest.param("tree:\n  a: {memory: 1}\nat:\n  x: b\n", [4], id="where the place is named"),
+        pytest.param("tree:\n  a: {memory: 1}\nmarks:\n  lower: 0.9\n", [3], id="where the thresholds are"),
+    ],
+)
+def test_faults_in_a_file_have_their_lines(text: str, lines: list[int]) -> None:
+    root = read_document(text).root
+    assert root is not None
+    assert [fault.line for fault in CLUSTER.read(root).faults] == lines

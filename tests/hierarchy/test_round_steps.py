@@ -345,3 +345,37 @@ def test_a_promise_ends_with_its_round_or_with_its_time() -> None:
     assert rounds.cancel_promise(node, Clear(2, 1, (2, 1, 5)), 3.0) is Phase.IDLE
     assert promise_of(node) == (None, NEVER)
     assert rounds.expire_promise(node, None, 9.0) is Phase.IDLE
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        pytest.param(OfferRequest(2, 1, (2, 1, 6), (single(0, 5.0),)), id="an offer"),
+        pytest.param(DemandRequest(2, 1, (2, 1, 6), (20.0,)), id="a demand"),
+    ],
+)
+def test_a_promise_to_a_later_round_counts_from_now(request_: Request) -> None:
+    node = middle({1: 5.0, 3: 52.0}, Phase.PROMISED, round=PROMISE.round, promise=PROMISE, due=9.0)
+    node.config = replace(node.config, thresholds=TreeThresholds(0.4, 0.7))
+    if isinstance(request_, DemandRequest):
+        node.durable.sizes[2] = (10.0,)
+    assert rounds.repeat_reply(node, request_, 3.0) is Phase.PROMISED
+    assert promise_of(node)[0] is not PROMISE
+    assert node.due == 3.0 + node.config.timing.promise
+
+
+def test_a_round_that_is_given_up_ends_with_the_replies_it_got() -> None:
+    asked = OfferRequest(1, 0, ROUND, ())
+    replies: dict[int, Reply] = {2: OfferReply(2, 1, ROUND, (single(0, 10.0),))}
+    node = middle({0: 10.0, 3: 55.0}, Phase.OFFERING, round=ROUND, asked={0: asked}, replies=replies, tries=3)
+    assert rounds.repeat_requests(node, None, 4.0) is Phase.GIVING
+    assert node.messages == [Clear(1, 0, ROUND), Handover(1, 2, ROUND, 1, (single(0, 10.0),))]
+    assert node.due == 4.5
+
+
+def test_a_release_is_sent_after_the_other_messages_of_the_step() -> None:
+    earlier = Clear(1, 0, (1, 1, 0))
+    take = Take(1, 2, ROUND, (single(0, 10.0),))
+    node = middle({3: 10.0}, Phase.TAKING, round=ROUND, asked={2: take}, tries=3, messages=[earlier])
+    rounds.repeat_takes(node, None, 4.0)
+    assert node.messages == [earlier, Clear(1, 2, ROUND)]

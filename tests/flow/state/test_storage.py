@@ -3,7 +3,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -97,6 +96,7 @@ def test_files_are_written_read_listed_and_deleted(tmp_path: Path, kind: str) ->
 
 def test_a_local_path_beneath_a_part_of_a_file_system() -> None:
     assert local_path(SubTreeFileSystem("/data", LOCAL), "x/y") == Path("/data/x/y")
+    assert local_path(SubTreeFileSystem("/", LOCAL), "/x/y") == Path("/x/y")
     assert local_path(broken(None)[0], "/x") is None
 
 
@@ -250,12 +250,27 @@ def test_an_object_gets_its_name_at_once(tmp_path: Path, monkeypatch: pytest.Mon
     assert [file.name for file in tmp_path.iterdir()] == ["x"]
 
 
-def test_a_mapped_file_takes_no_memory(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b"x" * 10**6)
-    before = pa.total_allocated_bytes()
-    (found,) = read_ranges(LOCAL, str(tmp_path / "x"), [(5, 900_000)], mapped=True)
-    assert found.size == 900_000
-    assert pa.total_allocated_bytes() - before < 10**5
+@pytest.mark.parametrize(
+    ("mapped", "after"),
+    [
+        pytest.param({}, b"old", id="what was read stays as it was"),
+        pytest.param({"mapped": False}, b"old", id="and so without mapping"),
+        pytest.param({"mapped": True}, b"new", id="a mapped file is not read until its bytes are used"),
+    ],
+)
+def test_what_is_read_of_a_file_that_changes(tmp_path: Path, mapped: dict[str, bool], after: bytes) -> None:
+    (tmp_path / "x").write_bytes(b"12 old 34")
+    (found,) = read_ranges(LOCAL, str(tmp_path / "x"), [(3, 3)], **mapped)
+    with (tmp_path / "x").open("r+b") as file:
+        file.write(b"12 new 34")
+    assert found.to_pybytes() == after
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+def test_no_more_is_read_than_the_ranges_span(tmp_path: Path, mapped: bool) -> None:
+    (tmp_path / "x").write_bytes(b"x" * 1000)
+    found = read_ranges(LOCAL, str(tmp_path / "x"), [(120, 5), (100, 10)], mapped=mapped)
+    assert [(part.size, part.parent.size) for part in found] == [(5, 25), (10, 25)]
 
 
 def test_a_relative_path_is_taken_from_the_working_directory_of_the_driver(
