@@ -14,8 +14,9 @@ from tests.spark.spark_files import write_logs
 NOTED = {"network.yaml": "a", "plans/000000000001.json": "b", "spark/offsets/4": "c", "spark/sources/0/4": "d"}
 
 
-def needed(root: Path, *, begun: bool = False, **files: str) -> NeededFiles:
-    return NeededFiles(*open_root(root), 4, NOTED, Witness(4, "", begun, {**files, "network.yaml": "n"}))
+def needed(root: Path, *files: str, begun: bool = False) -> NeededFiles:
+    seen = {"network.yaml": "n", **dict.fromkeys(files, "")}
+    return NeededFiles(*open_root(root), 4, NOTED, Witness(4, "", begun, seen))
 
 
 def test_a_file_may_have_the_digest_of_the_commit_or_of_the_witness(tmp_path: Path) -> None:
@@ -27,7 +28,7 @@ def test_a_file_may_have_the_digest_of_the_commit_or_of_the_witness(tmp_path: Pa
 
 def test_an_entry_of_the_plan_log_holds_until_the_next(tmp_path: Path) -> None:
     assert needed(tmp_path).is_needed("plans/000000000001.json")
-    assert not needed(tmp_path, **{"plans/000000000005.json": ""}).is_needed("plans/000000000001.json")
+    assert not needed(tmp_path, "plans/000000000005.json").is_needed("plans/000000000001.json")
 
 
 @pytest.mark.parametrize("begun", [False, True])

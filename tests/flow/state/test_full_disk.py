@@ -22,7 +22,7 @@ from drover.flow.query_log.chain import write_accepted
 from drover.flow.query_log.figures import FIGURES, Figures, write_figures
 from drover.flow.query_log.files import compact, write_change, write_manifest
 from drover.flow.query_log.log import BatchManifest, QueryLog
-from drover.flow.state import lock, storage
+from drover.flow.state import storage
 from drover.flow.state.commits import Checkpoint, commit
 from drover.flow.state.documents import Commit
 from drover.flow.state.lock import Holder, hold
@@ -95,7 +95,7 @@ def test_the_lock_is_named_and_let_go(tmp_path: Path, monkeypatch: pytest.Monkey
         raise NO_SPACE
 
     with monkeypatch.context() as patch:
-        patch.setattr(lock.os, "pwrite", full)
+        patch.setattr(os, "pwrite", full)
         with pytest.raises(StateError, match=r"lock: expected to write it.*No space left.*Free space"):
             hold(*open_root(tmp_path), Holder(1, "host", "now"))
     hold(*open_root(tmp_path), Holder(1, "host", "now")).release()
