@@ -34,6 +34,7 @@ SOONER: Final = {
     "drover.spark.queries.service.REVIEW_EVERY": 3,  # batches
 }
 COMPACT_EVERY: Final = "spark.sql.streaming.fileSource.log.compactInterval"
+ENDPOINT: Final = "control/endpoint.json"
 RowsIn = Mapping[int, Mapping[str, int]]  # rows by batch and source
 IN_PLACE: Final = ("lock", "tables.db")  # other files are replaced, never changed, so a link to them is a copy
 
@@ -83,6 +84,8 @@ def make_checkpoints(spark: SparkSession, folder: Path) -> dict[str, RowsIn]:
         keep(run, folder / STOPPED)
         making.second_run(spark, run)
         keep(run, folder / DIED)
+    # A run that is killed cannot delete this file.
+    shutil.copy(folder / PAST / "checkpoint" / ENDPOINT, folder / DIED / "checkpoint" / ENDPOINT)
     first, second = map(rows_in, handles)
     return {STOPPED: first, DIED: {**first, **second}}
 

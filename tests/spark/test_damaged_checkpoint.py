@@ -43,6 +43,7 @@ STATES = (STOPPED, DIED)
 KINDS = {  # of which there must be at least these; what is found besides is tested as well
     "commits/N.full.json",
     "commits/N.json",
+    "control/endpoint.json",
     "control/history/N.json",
     "control/periods/N.json",
     "control/state.json",
