@@ -34,6 +34,8 @@ SOONER: Final = {
     "drover.spark.queries.service.REVIEW_EVERY": 3,  # batches
 }
 COMPACT_EVERY: Final = "spark.sql.streaming.fileSource.log.compactInterval"
+ENDPOINT: Final = "control/endpoint.json"
+RowsIn = Mapping[int, Mapping[str, int]]  # rows by batch and source
 IN_PLACE: Final = ("lock", "tables.db")  # other files are replaced, never changed, so a link to them is a copy
 
 
@@ -50,22 +52,58 @@ def everything_sooner(spark: SparkSession) -> Iterator[None]:
             spark.conf.unset(COMPACT_EVERY)
 
 
-def make_checkpoints(spark: SparkSession, folder: Path) -> None:
-    """Run until `folder` has `stopped`, `died` and `past`; the rows are in `run/in`, where Spark has read them."""
+def make_checkpoints(spark: SparkSession, folder: Path) -> dict[str, RowsIn]:
+    """Run until `folder` has `stopped`, `died` and `past`; return the batches of both checkpoints.
+
+    The rows are in `run/in`, where Spark has read them.
+    """
     run = folder / "run"
     run.mkdir(parents=True)
+    handles: list[drover.Handle] = []
+
+    def start_and_keep(*args: Any, **options: Any) -> drover.Handle:  # Any: as `old.start`
+        handles.append(started(*args, **options))
+        return handles[-1]
+
+    def finish_file(handle: drover.Handle) -> int:
+        # In the first run the files of both sources may come in one batch or in two: both are fine here.
+        handle.processAllAvailable()
+        handle.control.wait()
+        return 0
 
     def take_queries_later(handle: drover.Handle) -> None:
         keep(run, folder / PAST)
         making.take_queries(handle)
 
-    changes = [take_queries_later, *making.CHANGES[1:]]
+    started = old.start
     with everything_sooner(spark), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(making, "CHANGES", changes)
+        patch.setattr(old, "start", start_and_keep)
+        patch.setattr(making, "finish_file", finish_file)
+        patch.setattr(making, "CHANGES", [take_queries_later, *making.CHANGES[1:]])
         making.first_run(spark, run)
         keep(run, folder / STOPPED)
         making.second_run(spark, run)
         keep(run, folder / DIED)
+    # A run that is killed cannot delete this file.
+    shutil.copy(folder / PAST / "checkpoint" / ENDPOINT, folder / DIED / "checkpoint" / ENDPOINT)
+    first, second = map(rows_in, handles)
+    return {STOPPED: first, DIED: {**first, **second}}
+
+
+def rows_in(handle: drover.Handle) -> RowsIn:
+    """Return how many rows of each source every committed batch had."""
+    return {one["batch"]: one["rowsIn"] for one in handle.recentProgress}
+
+
+def files_of(batches: RowsIn) -> dict[int, old.Rows]:
+    """Return the rows of every batch: of each source one file, or none."""
+    taken = dict.fromkeys(("orders", "payments"), 0)
+    found = {}
+    for batch, counts in sorted(batches.items()):
+        now = {source: old.rows_of(number)[source] for source, number in taken.items()}
+        found[batch] = {source: rows if counts.get(source) else rows.clear() for source, rows in now.items()}
+        taken = {source: number + bool(counts.get(source)) for source, number in taken.items()}
+    return found
 
 
 def keep(run: Path, target: Path) -> None:

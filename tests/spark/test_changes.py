@@ -178,3 +178,25 @@ def test_a_checkpoint_with_batches_must_have_a_note(tmp_path: Path) -> None:
     (tmp_path / NETWORK).unlink()
     with pytest.raises(StateError, match=NETWORK):
         check(tmp_path, network())
+
+
+@pytest.mark.parametrize("place", [0, 40, -40])
+@pytest.mark.parametrize("bit", [0, 7], ids=["another letter", "no text any more"])
+def test_a_flipped_bit_in_the_noted_network_names_the_file(tmp_path: Path, place: int, bit: int) -> None:
+    fs, root = open_root(tmp_path)
+    note_network(fs, root, network())
+    path = tmp_path / "network.yaml"
+    data = bytearray(path.read_bytes())
+    data[place] ^= 1 << bit
+    path.write_bytes(data)
+    with pytest.raises(StateError, match=r"network\.yaml: expected the network as it was noted"):
+        noted_network(fs, root)
+
+
+def test_a_new_form_is_announced_before_it_is_written(tmp_path: Path) -> None:
+    fs, root = open_root(tmp_path)
+    seen: list[tuple[bytes, bool]] = []
+    path = tmp_path / "network.yaml"
+    for _ in range(2):  # the second time there is nothing to write
+        note_network(fs, root, network(), announce=lambda data: seen.append((data, path.exists())))
+    assert seen == [(path.read_bytes(), False)]

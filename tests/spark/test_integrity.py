@@ -200,3 +200,16 @@ def test_the_commit_of_spark_must_have_its_form_if_nobody_has_seen_it(tmp_path: 
     (tmp_path / "spark" / "commits" / "1").write_text("")
     with pytest.raises(StateError, match=r"spark/commits/1.*Delete this file"):
         run.open()
+
+
+def test_the_tree_of_nodes_must_stay_there_but_may_change(tmp_path: Path) -> None:
+    run = ByHand(tmp_path)
+    (tmp_path / "cluster.json").write_text("one tree")
+    run.run(2)
+    (tmp_path / "cluster.json").write_text("the same tree with other capacities")  # it has a checksum of its own
+    run.open()
+    (tmp_path / "cluster.json").unlink()
+    with pytest.raises(
+        StateError, match=r"cluster\.json: expected the file that the last run relied on, but found none"
+    ):
+        run.open()

@@ -14,9 +14,9 @@ from tests.spark.spark_files import write_logs
 NOTED = {"network.yaml": "a", "plans/000000000001.json": "b", "spark/offsets/4": "c", "spark/sources/0/4": "d"}
 
 
-def needed(root: Path, *others: str, begun: bool = False) -> NeededFiles:
-    files = dict.fromkeys(others, "")
-    return NeededFiles(*open_root(root), 4, NOTED, Witness(4, "", begun, {**files, "network.yaml": "n"}))
+def needed(root: Path, *files: str, begun: bool = False) -> NeededFiles:
+    seen = {"network.yaml": "n", **dict.fromkeys(files, "")}
+    return NeededFiles(*open_root(root), 4, NOTED, Witness(4, "", begun, seen))
 
 
 def test_a_file_may_have_the_digest_of_the_commit_or_of_the_witness(tmp_path: Path) -> None:

@@ -46,3 +46,12 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes() + b"x")
     with pytest.raises(StateError, match="the file is damaged"):
         read_members(FS, str(tmp_path), stored)
+
+
+def test_a_damaged_file_is_written_again_when_its_table_is_needed(tmp_path: Path) -> None:
+    table = make_members(SHAPE, [1], ["q"], [0], [("a", 1.0)])
+    stored = write_members(FS, str(tmp_path), SHAPE, table)
+    (file,) = (tmp_path / FOLDER).iterdir()
+    file.write_bytes(file.read_bytes()[:20])
+    assert write_members(FS, str(tmp_path), SHAPE, table) == stored
+    assert read_members(FS, str(tmp_path), stored).equals(table)

@@ -184,6 +184,17 @@ def test_a_run_that_begins_again_on_an_old_checkpoint_is_refused(tmp_path: Path)
             load(SOUND, str(tmp_path), -1)
 
 
+def test_a_log_that_has_lost_the_version_it_begins_with_names_it(tmp_path: Path) -> None:
+    with short_chains():
+        make(tmp_path, 9)
+        sweep(SOUND, str(tmp_path), keep=2)
+        for path in (tmp_path / "commits").glob("*.full.json"):
+            path.unlink()
+        first = min(path.name.removesuffix(".json") for path in (tmp_path / "commits").iterdir())
+        with pytest.raises(StateError, match=rf"{first}\.full\.json: expected all of version .* but found none"):
+            latest(SOUND, str(tmp_path))
+
+
 def test_two_runs_on_one_checkpoint_are_noticed(tmp_path: Path) -> None:
     made = make(tmp_path, 2)
     mine, theirs = replace(entry(2), notes={"run": "mine"}), replace(entry(2), notes={"run": "theirs"})
