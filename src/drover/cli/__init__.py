@@ -2,7 +2,8 @@
 
 Rule 1: results go to standard output, errors to standard error, without a traceback.
 Rule 2: text from a file reaches the terminal only through `visible`.
-Exit codes: 0 success, 1 an error or a closed output pipe, 2 a wrong command line, 130 interrupted.
+Exit codes: 0 success, 1 an error or a closed output pipe, 2 a wrong command line, 3 a checkpoint that a run would not
+continue, 130 interrupted.
 """
 
 from __future__ import annotations

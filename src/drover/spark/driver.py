@@ -40,6 +40,7 @@ from drover.flow.worker import Assignment, pack_network
 from drover.network.model import Network
 from drover.network.operators import Operator
 from drover.spark.batch import BatchResult, run_batch
+from drover.spark.changeover import change_over
 from drover.spark.changes import change_of, check_change, note_network
 from drover.spark.clean_stop import mark_stop, void_stop
 from drover.spark.commit_notes import CommitNotes, notes_of, to_json
@@ -52,7 +53,6 @@ from drover.spark.queries.service import QueryService
 from drover.spark.sinks import Sink
 from drover.spark.sources import UnifiedSources
 from drover.spark.spreading import obsolete_state, without_expired_epochs
-from drover.spark.switch import switch_network
 
 SWEEP_EVERY: Final = 20  # batches
 # Spark searches the error of a Python function for this text to tell an interruption by `stop` from a failure. Without
@@ -106,7 +106,7 @@ class Driver:
             prepare_tables(self.network, self.tables)
             # Last of the checks is behind: a refused run must leave no trace.
             if change is not None and change.is_any:
-                self.checkpoint = switch_network(self.root, self.checkpoint, change, self.tables)
+                self.checkpoint = change_over(self.root, self.checkpoint, change, self.tables)
                 self.renamed = dict(change.comparison.renamed)
                 planned = self.planner.recover(self.checkpoint)
             note_network(fs, path, self.network)

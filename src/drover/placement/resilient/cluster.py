@@ -160,7 +160,7 @@ def _below(bandwidth: Floats, load: Floats, limit: float) -> bool:
 
 
 def place_clustered(problem: PlacementProblem, rng: Generator, psis: Sequence[float] = PSIS) -> Ints:
-    """Place by ROD, with and without clusters; keep the plan whose nearest hyperplane is farthest from the lower bounds.
+    """Place by ROD, with and without clusters; keep the plan whose nearest plane is farthest from the lower bounds.
 
     `psis` are the thresholds for the weight of a cluster.
     """
