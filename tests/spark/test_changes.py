@@ -28,7 +28,7 @@ from drover.spark.changes import (
     operators_with_rows,
 )
 from drover.spark.clean_stop import mark_stop
-from drover.spark.commit_notes import NetworkSwitch, switch_to_json
+from drover.spark.commit_notes import NetworkChangeover, changeover_to_json
 
 COLUMNS = {"ts": "timestamp", "k": "bigint"}
 
@@ -137,10 +137,10 @@ def test_before_the_first_batch_any_network_may_start(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("died", [True, False], ids=["the run died after the commit", "the file was written"])
-def test_the_commit_of_a_switch_decides_which_network_the_state_has(tmp_path: Path, died: bool) -> None:
+def test_the_commit_of_a_changeover_decides_which_network_the_state_has(tmp_path: Path, died: bool) -> None:
     after = network(size="6 s")
-    switch = NetworkSwitch(0, dumps(after), checksum_of(network()), {})
-    made = committed(tmp_path, notes=switch_to_json(switch))
+    changeover = NetworkChangeover(0, dumps(after), checksum_of(network()), {})
+    made = committed(tmp_path, notes=changeover_to_json(changeover))
     if not died:
         note_network(*open_root(str(tmp_path)), network(size="7 s"))
     found = network_of_state(*open_root(str(tmp_path)), made)

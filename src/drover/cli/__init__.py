@@ -3,7 +3,7 @@
 Rule 1: results go to standard output, errors to standard error, without a traceback.
 Rule 2: text from a file reaches the terminal only through `visible`.
 Exit codes: 0 success, 1 an error or a closed output pipe, 2 a wrong command line, 3 a run with `--once` that has ended
-with parked operators, 130 interrupted.
+with parked operators or a checkpoint that a run would not continue (`drover check --against`), 130 interrupted.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from drover.network.compare import NetworkComparison, PartComparison, compare
 from drover.network.files.network_file import dumps, loads
 from drover.network.model import Network
 from drover.spark.clean_stop import may_have_begun
-from drover.spark.commit_notes import NetworkSwitch, switch_of
+from drover.spark.commit_notes import NetworkChangeover, changeover_of
 from drover.spark.offsets import read_progress
 
 NETWORK: Final = "network.yaml"
@@ -75,15 +75,15 @@ def checksum_of(network: Network) -> str:
 def network_of_state(fs: FileSystem, root: str, checkpoint: Checkpoint) -> Network | None:
     """Return the network that the saved state belongs to, or None for a new checkpoint.
 
-    A commit that switches networks names both. If the run died before it wrote the file, the commit counts.
+    A commit that changes the network names both. If the run died before it wrote the file, the commit counts.
     """
     path = join(root, NETWORK)
     if checkpoint.batch < 0 and not exists(fs, path):
         return None
     noted = _unsealed(path, read_whole(fs, path))
-    switch: NetworkSwitch | None = switch_of(checkpoint)
-    if switch is not None and _checksum(noted.encode()) == switch.replaces:
-        return loads(switch.network)
+    changeover: NetworkChangeover | None = changeover_of(checkpoint)
+    if changeover is not None and _checksum(noted.encode()) == changeover.replaces:
+        return loads(changeover.network)
     return loads(noted)
 
 

@@ -16,7 +16,9 @@ from drover.flow.tables.internal import TablesMark, mark_from
 from drover.flow.watermarks import SourceProgress
 
 NONE: Final = -1  # the batch before Spark's first
-SWITCH: Final = "switch"  # only in a commit that switches to another form of the network and computes nothing
+CHANGEOVER: Final = (
+    "changeover"  # only in a commit that changes over to another form of the network and computes nothing
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +71,8 @@ def parked_to_json(parked: Mapping[str, ParkedOperator]) -> dict[str, Any]:  # A
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkSwitch:
-    """The switch to another form of the network, as its commit has it."""
+class NetworkChangeover:
+    """The changeover to another form of the network, as its commit has it."""
 
     batch: int  # of the commit
     network: str  # the new form, as a network file
@@ -78,15 +80,15 @@ class NetworkSwitch:
     renamed: Mapping[str, str]  # new name of an operator by its old one
 
 
-def switch_of(checkpoint: Checkpoint) -> NetworkSwitch | None:
-    """Return the switch that the last commit made; None if it is the commit of a batch."""
-    found = checkpoint.notes.get(SWITCH)
+def changeover_of(checkpoint: Checkpoint) -> NetworkChangeover | None:
+    """Return the changeover that the last commit made; None if it is the commit of a batch."""
+    found = checkpoint.notes.get(CHANGEOVER)
     if found is None:
         return None
-    return NetworkSwitch(checkpoint.batch, found["network"], found["replaces"], found["renamed"])
+    return NetworkChangeover(checkpoint.batch, found["network"], found["replaces"], found["renamed"])
 
 
-def switch_to_json(switch: NetworkSwitch) -> dict[str, Any]:  # Any: JSON
-    """Return a switch as a commit has it."""
-    body = {"network": switch.network, "replaces": switch.replaces, "renamed": dict(switch.renamed)}
-    return {SWITCH: body}
+def changeover_to_json(changeover: NetworkChangeover) -> dict[str, Any]:  # Any: JSON
+    """Return a changeover as a commit has it."""
+    body = {"network": changeover.network, "replaces": changeover.replaces, "renamed": dict(changeover.renamed)}
+    return {CHANGEOVER: body}

@@ -1,8 +1,8 @@
 """Opening a checkpoint: every check first, and only then what a new run writes.
 
 Rule 1: a refused run leaves no trace, except tables that it has created.
-Rule 2: the order of the writes is that of a crash-safe start: the switch to another form of the network, the network
-itself, the id of the run, and the marks in the folders of sinks.
+Rule 2: a crash between two writes does no harm, because they have an order: the changeover to another form of the
+network, the network itself, the id of the run, and the marks in the folders of sinks.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from drover.flow.state.commits import Checkpoint, latest
 from drover.flow.state.storage import open_root
 from drover.flow.tables import Address, TablesMark, prepare_tables
 from drover.network.model import Network
+from drover.spark.changeover import change_over
 from drover.spark.changes import change_of, check_change, note_network
 from drover.spark.commit_notes import notes_of
 from drover.spark.integrity import Integrity
@@ -25,7 +26,6 @@ from drover.spark.planner import Planner
 from drover.spark.run_identity import recall_run, save_run
 from drover.spark.sink_folders import ExistingRows, FolderClaim, check_folders, claim_folders
 from drover.spark.sinks import Sink, sink_folders
-from drover.spark.switch import switch_network
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def open_checkpoint(
     integrity: Integrity,
     permissions: Permissions,
 ) -> OpenedRun:
-    """Check a locked checkpoint, switch it to the network, and return what the run continues from."""
+    """Check a locked checkpoint, change it over to the network, and return what the run continues from."""
     fs, path = open_root(root)
     checkpoint = latest(fs, path)
     integrity.verify(checkpoint)
@@ -73,7 +73,7 @@ def open_checkpoint(
     mark = prepare_tables(network, tables, notes.tables, checkpoint.batch, new_id=uuid.uuid4().hex)
     renamed: Mapping[str, str] = {}
     if change is not None and change.is_any:
-        checkpoint = switch_network(root, checkpoint, change, tables, integrity.announce_network)
+        checkpoint = change_over(root, checkpoint, change, tables, integrity.announce_network)
         renamed = dict(change.comparison.renamed)
         planned = planner.recover(checkpoint)
     note_network(fs, path, network, partial(integrity.announce_network, checkpoint))

@@ -19,8 +19,8 @@ from drover.flow.planlog import PlanLogEntry, plan_path, read_plan, sweep_plans,
 from drover.flow.state.commits import Checkpoint
 from drover.flow.state.storage import RESTORE, open_root
 from drover.placement.plan import Plan
+from drover.spark.changeover import translated
 from drover.spark.commit_notes import notes_of
-from drover.spark.switch import translated
 from drover.spark.trees import check_cluster, note_cluster
 
 

@@ -109,10 +109,9 @@ def run(
     delivered = _sinks(network, sinks)
     tree = None if cluster is None else on_tree(network, cluster, settings, nodes, plan, takes_queries=bool(queries))
     reading = read_sources(network, sources)
-    spark = reading.frame.sparkSession
-    check_workers(spark)
+    check_workers(reading.frame.sparkSession)
     planner = Planner(checkpoint, explicit(_plan(network, plan, nodes, tree), network), tree)
-    controller = Controller(network, planner, settings, slots=slots(spark))
+    controller = Controller(network, planner, settings, slots=slots(reading.frame.sparkSession))
     catalog = QueryCatalog(network, checkpoint, allowed, closed_nodes=controller.closed)
     service = QueryService(network, catalog, sink=_queries_sink(queries), refine=refine)
     driver = Driver(
@@ -129,20 +128,27 @@ def run(
     )
     _open(driver, resume, without)
     driver.listen(controller)
+    rename_history(*open_root(checkpoint), driver.renamed)
     controller.start()
     listening = _listen(controller, service, checkpoint) if endpoint else None
     try:
-        query = _start(driver, trigger)
+        query = _start_query(driver, trigger)
     except BaseException:
         if listening is not None:
             listening.close()
         controller.close()
         driver.close()
         raise
-    drains = bool(trigger and (trigger.get("availableNow") or trigger.get("once")))
+    drains = any((trigger or {}).get(word) for word in ("availableNow", "once"))
     if not drains:
-        close_when_idle(spark, query, driver)
-    return Handle(spark, query, driver, controller, service, listening, closes=drains)
+        close_when_idle(reading.frame.sparkSession, query, driver)
+    return Handle(reading.frame.sparkSession, query, driver, controller, service, listening, closes=drains)
+
+
+def _start_query(driver: Driver, trigger: Mapping[str, Any] | None) -> StreamingQuery:  # Any: as in `run`
+    writer = driver.reading.frame.writeStream.queryName(driver.network.name).foreachBatch(driver.process)
+    writer = writer.option("checkpointLocation", location(driver.root))
+    return (writer.trigger(**trigger) if trigger else writer).start()
 
 
 def _open(driver: Driver, resume: Sequence[str], without: Sequence[str]) -> None:
@@ -156,13 +162,6 @@ def _open(driver: Driver, resume: Sequence[str], without: Sequence[str]) -> None
     except DroverError:
         driver.close()
         raise
-
-
-def _start(driver: Driver, trigger: Mapping[str, Any] | None) -> StreamingQuery:  # Any: as in `run`
-    """Start Spark's query, which passes its batches to the driver."""
-    writer = driver.reading.frame.writeStream.queryName(driver.network.name).foreachBatch(driver.process)
-    writer = writer.option("checkpointLocation", location(driver.root))
-    return (writer.trigger(**trigger) if trigger else writer).start()
 
 
 def _listen(controller: Controller, queries: QueryService, checkpoint: str) -> Endpoint | None:

@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 
 from drover.control.record import PeriodRecord
 from drover.control.settings import Control
+from drover.errors import DroverError
 from drover.load.arrays import Floats
 from drover.network.model import Network
 from drover.placement.plan import Plan
@@ -132,8 +133,10 @@ def _wait(handle: Handle, seen: list[tuple[float, BatchFacts]], rows: int, secon
 
 
 def _demand_active(handle: Handle) -> None:
+    """Raise the error that ended the run; a run that ended without one has not processed all its rows either."""
     if not handle.isActive:
-        handle.awaitTermination(0)
+        handle.awaitTermination()  # Spark refuses a timeout of 0, and that error would hide this one
+        raise DroverError("the rehearsal ended before all its rows were processed. Look for who stopped its query.")
 
 
 def _measured(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pytest
 
+from drover.errors import DroverError
 from drover.spark.facts import BatchFacts, BatchSeconds
-from drover_lab.engine.rehearsal import _measured
+from drover_lab.engine.rehearsal import _measured, _wait
 
 
 def batch(number: int, rows: dict[str, int], busy: tuple[float, ...] = (0.0, 0.0)) -> BatchFacts:
@@ -40,3 +44,34 @@ def test_a_later_part_has_the_batches_and_rows_from_then_on() -> None:
 def test_a_run_that_fell_behind_has_latencies_of_its_committed_rows_only() -> None:
     found = _measured(SEEN[:2], DUE, (), behind=True)
     assert len(found.latency) == 3
+
+
+@dataclass
+class EndedRun:
+    """A run that has ended, perhaps with an error; as Spark's, it takes no timeout of 0."""
+
+    error: Exception | None
+    isActive: bool = False  # noqa: N815 - Spark's name
+
+    def awaitTermination(self, timeout: int | None = None) -> bool:  # noqa: N802 - Spark's name
+        if timeout is not None and timeout <= 0:
+            raise ValueError("Value for `timeout` must be greater than 0")
+        if self.error is not None:
+            raise self.error
+        return True
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        pytest.param(DroverError("the table is gone"), "the table is gone", id="it failed"),
+        pytest.param(None, "ended before all its rows", id="somebody stopped it"),
+    ],
+)
+@pytest.mark.parametrize("seen", [[], SEEN[:1]], ids=["before the first batch", "later"])
+def test_the_error_that_ended_a_run_is_raised(
+    seen: list[tuple[float, BatchFacts]], error: Exception | None, said: str
+) -> None:
+    handle: Any = EndedRun(error)  # Any: two attributes of a handle
+    with pytest.raises(DroverError, match=said):
+        _wait(handle, list(seen), rows=4, seconds=1.0)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from numpy.random import default_rng
 
+from drover.load.arrays import Ints
 from drover.load.links import UnitLinks
 from drover.placement.baseline import place_connected
 from drover.placement.faults import faults
@@ -126,6 +127,48 @@ def test_clusters_pay_off_where_links_are_expensive(level: float) -> None:
     clustered, plain, connected = np.mean(found, axis=0)
     assert clustered > plain
     assert clustered > connected
+
+
+def with_lower_bounds(seed: int) -> PlacementProblem:
+    """A graph with expensive links, whose streams always have rates that fill 0.4 of all capacity together."""
+    problem = tree_problem(seed, size=20)
+    totals = problem.coefficients.sum(axis=0)
+    shares = 0.4 * default_rng(seed).dirichlet(np.ones(len(totals)))
+    cost = 0.5 * problem.coefficients[problem.links.target]
+    links = replace(problem.links, communication=cost)
+    return replace(problem, links=links, lower=shares * problem.capacity.sum() / totals)
+
+
+def test_clusterings_are_compared_by_their_distance_from_the_lower_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """[Xing06], 4.4.4. Compared by the distance from the origin, plans keep room where rates never are."""
+
+    def from_the_origin(problem: PlacementProblem, places: Ints) -> float:
+        return nearest_plane(replace(problem, lower=np.zeros_like(problem.lower)), places)
+
+    found = []
+    for seed in range(6):
+        problem = with_lower_bounds(seed)
+        sizes = []
+        for criterion in (nearest_plane, from_the_origin):
+            monkeypatch.setattr("drover.placement.resilient.cluster.nearest_plane", criterion)
+            sizes.append(feasible(problem, place_clustered(problem, default_rng(0))))
+        found.append(sizes)
+    above, origin = np.mean(found, axis=0)
+    assert above > 1.5 * origin
+
+
+@pytest.mark.parametrize(
+    ("lower", "distance"),
+    [
+        pytest.param(0.0, 1 / 2, id="the origin"),
+        pytest.param(0.25, 1 / 4, id="half way"),
+        pytest.param(0.75, -0.5, id="the lower bound alone is half a node too much"),
+    ],
+)
+def test_the_distance_is_from_the_lower_bound(lower: float, distance: float) -> None:
+    """Two units of load 1 on one of two nodes: W is 2, and the lower bound is the point y = r * 2 / 2."""
+    problem = chain([0.0], lower=np.array([lower]))
+    assert nearest_plane(problem, np.array([0, 0])) == pytest.approx(distance)
 
 
 @given(problem=problems())

@@ -17,7 +17,7 @@ from numpy.random import Generator
 
 from drover.errors import ProblemError
 from drover.load.arrays import Floats, Ints
-from drover.load.feasible import plane_distance
+from drover.load.feasible import floor_point, plane_distance
 from drover.placement.problem import Flags, Groups, PlacementProblem
 from drover.placement.resilient.place import place_resilient
 from drover.placement.rules import fuse, repair
@@ -160,14 +160,14 @@ def _below(bandwidth: Floats, load: Floats, limit: float) -> bool:
 
 
 def place_clustered(problem: PlacementProblem, rng: Generator, psis: Sequence[float] = PSIS) -> Ints:
-    """Place by ROD, with and without clusters, and keep the plan whose nearest hyperplane is farthest away.
+    """Place by ROD, with and without clusters; keep the plan whose nearest plane is farthest from the lower bounds.
 
     `psis` are the thresholds for the weight of a cluster.
     """
     problem.need("coefficients", "clustered")
     tried: set[Groups] = set()
     best = repair(problem, place_resilient(problem, rng))
-    farthest = -np.inf
+    farthest: float | None = None
     for groups in ((), *(cluster(problem, thresholds) for thresholds in variants(problem, psis))):
         if groups in tried:
             continue
@@ -181,16 +181,23 @@ def place_clustered(problem: PlacementProblem, rng: Generator, psis: Sequence[fl
             continue  # every pair may share a node, but the rules for other units leave no plan
         distance = nearest_plane(problem, places)
         # The tolerance keeps the first of equal plans, so that rounding does not choose.
-        if distance > farthest * (1 + 1e-9):
+        if farthest is None or distance > farthest + 1e-9 * abs(farthest):
             best = places
             farthest = distance
     return best
 
 
 def nearest_plane(problem: PlacementProblem, places: Ints) -> float:
-    """Return the smallest distance of a hyperplane, for load or bandwidth, from the origin."""
+    """Return the smallest distance of a hyperplane, for load or bandwidth, from the lower-bound point, 4.4.4 [Xing06].
+
+    If the lower bounds alone exceed what a node can carry, it is negative: the largest excess, as a share of capacity.
+    """
     weighed = hyperplanes(problem, places)
-    return float(plane_distance(weighed).min()) if weighed.shape[1] else np.inf
+    if not weighed.shape[1]:
+        return np.inf
+    floor = floor_point(problem.lower, problem.coefficients.sum(axis=0), problem.capacity)
+    excess = float((1 - weighed @ floor).min())
+    return excess if excess < 0 else float(plane_distance(weighed, floor).min())
 
 
 def fuse_small(problem: PlacementProblem, least: float) -> Groups:

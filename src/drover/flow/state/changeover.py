@@ -14,7 +14,7 @@ from drover.flow.state.versions import Version
 
 
 @dataclass(frozen=True, slots=True)
-class SwitchedState:
+class ChangedUnits:
     """The content of a commit that changes units and computes nothing."""
 
     added: tuple[Segment, ...]
@@ -22,7 +22,7 @@ class SwitchedState:
     dropped: tuple[Key, ...]
 
 
-def switch_units(version: Version, becomes: Callable[[Key], str | None]) -> SwitchedState:
+def change_units(version: Version, becomes: Callable[[Key], str | None]) -> ChangedUnits:
     """Return the commit after which each part belongs to the unit that `becomes` says; None drops it."""
     added: list[Segment] = []
     bounds: dict[Key, int] = {}
@@ -39,4 +39,4 @@ def switch_units(version: Version, becomes: Callable[[Key], str | None]) -> Swit
             added += (replace(segment, unit=now) for segment in state.segments)
             if state.bound is not None:
                 bounds[now, part] = state.bound
-    return SwitchedState(tuple(added), bounds, tuple(dropped))
+    return ChangedUnits(tuple(added), bounds, tuple(dropped))

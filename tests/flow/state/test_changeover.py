@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 import pytest
 
+from drover.flow.state.changeover import change_units
 from drover.flow.state.segments import Key, Segment
-from drover.flow.state.switch import switch_units
 from drover.flow.state.versions import PartState, Version, advance
 
 
@@ -27,11 +27,11 @@ VERSION = Version(
 )
 
 
-def switched(names: dict[str, str | None]) -> Version:
+def changed_over(names: dict[str, str | None]) -> Version:
     def becomes(key: Key) -> str | None:
         return names.get(key[0], key[0])
 
-    found = switch_units(VERSION, becomes)
+    found = change_units(VERSION, becomes)
     return advance(VERSION, 5, found.added, found.bounds, found.dropped)
 
 
@@ -47,7 +47,7 @@ def switched(names: dict[str, str | None]) -> Version:
     ],
 )
 def test_parts_follow_their_unit(names: dict[str, str | None]) -> None:
-    after = switched(names)
+    after = changed_over(names)
     expected = {now: VERSION.units[old] for old in VERSION.units if (now := names.get(old, old)) is not None}
     assert set(after.units) == set(expected)
     for unit, parts in expected.items():
@@ -59,6 +59,6 @@ def test_parts_follow_their_unit(names: dict[str, str | None]) -> None:
 
 
 def test_a_single_part_can_go() -> None:
-    found = switch_units(VERSION, lambda key: None if key == ("b", "panes") else key[0])
+    found = change_units(VERSION, lambda key: None if key == ("b", "panes") else key[0])
     assert found.dropped == (("b", "panes"),)
     assert (found.added, found.bounds) == ((), {})

@@ -1,9 +1,9 @@
 """Continuing a checkpoint with another form of its network.
 
-Rule 1: one commit switches. It computes nothing: it drops the state of operators that start anew, gives renamed
+Rule 1: one commit makes the change. It computes nothing: it drops the state of operators that start anew, gives renamed
 operators their state, and names the new network. A crash before it leaves the old network, a crash after it the new.
-Rule 2: rows that wait for a table were computed by the old network, so they are written as it says, before the switch.
-Rule 3: the plan log keeps the old names. Entries from before the switch are translated when they are read.
+Rule 2: rows that wait for a table were computed by the old network, so they are written before, as it says.
+Rule 3: the plan log keeps the old names. Entries from before the changeover are translated when they are read.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from drover.flow.operators.table_write import waiting_writes
 from drover.flow.parking import ParkedOperator
 from drover.flow.planlog import PlanLogEntry
 from drover.flow.recall import load_state
+from drover.flow.state.changeover import change_units
 from drover.flow.state.commits import Checkpoint, commit
 from drover.flow.state.documents import Commit
 from drover.flow.state.segments import Key
 from drover.flow.state.storage import open_root
-from drover.flow.state.switch import switch_units
 from drover.flow.tables import Address
 from drover.network.files.network_file import dumps
 from drover.network.operators import TableWrite
 from drover.placement.plan import Plan
 from drover.spark.changes import NetworkChange, checksum_of, note_network, operator_of
-from drover.spark.commit_notes import NetworkSwitch, notes_of, parked_to_json, switch_of, switch_to_json
+from drover.spark.commit_notes import NetworkChangeover, changeover_of, changeover_to_json, notes_of, parked_to_json
 
 Announce = Callable[[Checkpoint, bytes], object]  # of the file with a network, before it is written
 log = logging.getLogger(__name__)
 
 
-def switch_network(
+def change_over(
     root: str,
     checkpoint: Checkpoint,
     change: NetworkChange,
@@ -48,30 +48,30 @@ def switch_network(
     Without state to drop or rename, only the network is noted, and there is no commit. `announce` is called before a
     network is written, with the checkpoint at that time.
     """
-    # A run may have died between its switch and this file. A second switch could not be told from the first then.
+    # A run may have died between its changeover and this file. A second changeover could not be told from the first then.
     note_network(*open_root(root), change.before, partial(announce, checkpoint))
     comparison = change.comparison
     for part in comparison.changes:
         log.warning("the network has changed: %s", part.text)
     _write_waiting(root, checkpoint, change, tables)
-    found = switch_units(checkpoint.version, _becomes(change))
+    found = change_units(checkpoint.version, _becomes(change))
     if found.dropped or comparison.renamed:
-        earlier = switch_of(checkpoint)  # plans in the log may be older than this one, too
+        earlier = changeover_of(checkpoint)  # plans in the log may be older than this one, too
         renamed = _composed({} if earlier is None else earlier.renamed, comparison.renamed)
-        switch = NetworkSwitch(checkpoint.batch + 1, dumps(change.after), checksum_of(change.before), renamed)
-        notes = {**checkpoint.notes, **switch_to_json(switch), **parked_to_json(_parked(checkpoint, change))}
-        entry = Commit(switch.batch, found.added, found.bounds, found.dropped, notes)
+        changeover = NetworkChangeover(checkpoint.batch + 1, dumps(change.after), checksum_of(change.before), renamed)
+        notes = {**checkpoint.notes, **changeover_to_json(changeover), **parked_to_json(_parked(checkpoint, change))}
+        entry = Commit(changeover.batch, found.added, found.bounds, found.dropped, notes)
         checkpoint = commit(*open_root(root), checkpoint, entry)
     note_network(*open_root(root), change.after, partial(announce, checkpoint))
     return checkpoint
 
 
 def translated(entry: PlanLogEntry, checkpoint: Checkpoint) -> PlanLogEntry:
-    """Return an entry of the plan log with the names that operators have after the switch that was committed last."""
-    switch = switch_of(checkpoint)
-    if switch is None or entry.batch > switch.batch:
+    """Return an entry of the plan log with the names that operators have after the changeover of the last commit."""
+    changeover = changeover_of(checkpoint)
+    if changeover is None or entry.batch > changeover.batch:
         return entry
-    return replace(entry, plan=renamed_plan(entry.plan, switch.renamed))
+    return replace(entry, plan=renamed_plan(entry.plan, changeover.renamed))
 
 
 def renamed_plan(plan: Plan, renamed: Mapping[str, str]) -> Plan:

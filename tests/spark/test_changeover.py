@@ -33,9 +33,9 @@ from drover.network.model import Network
 from drover.network.operators import Aggregate, Filter, Join, Operator
 from drover.network.rewrite import with_inputs
 from drover.placement.plan import Instances, Plan, round_robin
+from drover.spark.changeover import change_over, renamed_plan, translated
 from drover.spark.changes import NetworkChange, checksum_of, network_of_state, note_network, noted_network
-from drover.spark.commit_notes import NetworkSwitch, switch_of, switch_to_json
-from drover.spark.switch import renamed_plan, switch_network, translated
+from drover.spark.commit_notes import NetworkChangeover, changeover_of, changeover_to_json
 from drover_lab.generate import DagParameters, dags
 from tests.flow.harness import Batch, Harness
 from tests.flow.oracle import assert_same_rows
@@ -43,7 +43,7 @@ from tests.flow.stored import StoredHarness, new_worker
 from tests.spark.runs import ordered_batches
 
 BATCHES = 6
-SWITCH = 3  # batches before the change
+CHANGEOVER = 3  # batches before the change
 
 
 def mutated(network: Network, rng: Generator) -> Network:
@@ -96,11 +96,11 @@ def together(found: dict[int, dict[str, pl.DataFrame]], stream: str, batches: ra
     return _concat([rows for number in batches if (rows := found[number][stream]).height])
 
 
-def switched(harness: StoredHarness, after: Network) -> None:
+def changed_over(harness: StoredHarness, after: Network) -> None:
     """Continue with another network, all changes allowed."""
     before = harness.network
     change = NetworkChange(before, after, compare(before, after), None)
-    harness.checkpoint = switch_network(str(harness.root), harness.checkpoint, change, {})
+    harness.checkpoint = change_over(str(harness.root), harness.checkpoint, change, {})
     harness.network = after
     if harness.rng.random() < 0.5:  # otherwise workers of the same session go on, and must not trust their memory
         harness.workers = deque(new_worker() for _ in harness.workers)
@@ -114,22 +114,22 @@ def test_each_operator_gives_what_its_fate_says(tmp_path: Path, seed: int) -> No
     batches = [*ordered_batches(before, BATCHES - 1, 30, seed), {}]
     note_network(LocalFileSystem(), str(tmp_path), before)
     harness = StoredHarness(before, tmp_path, rng)
-    for batch in batches[:SWITCH]:
+    for batch in batches[:CHANGEOVER]:
         harness.run(batch, round_robin(before, 2))
     harness.results.clear()
-    switched(harness, after)
+    changed_over(harness, after)
     assert noted_network(LocalFileSystem(), str(tmp_path)) == after
-    for batch in batches[SWITCH:]:
+    for batch in batches[CHANGEOVER:]:
         harness.run(batch, round_robin(after, 2))
     assert harness.failures == []
     whole = alone(before, batches)
-    since = alone(after, batches[SWITCH:])
+    since = alone(after, batches[CHANGEOVER:])
     for stream, expected in _expected(before, after).items():
         found = harness.output(stream)
         if expected.anew:
-            assert_same(found, together(since, stream, range(BATCHES - SWITCH)))
+            assert_same(found, together(since, stream, range(BATCHES - CHANGEOVER)))
         elif expected.was is not None:
-            assert_same(found, together(whole, expected.was, range(SWITCH, BATCHES)))
+            assert_same(found, together(whole, expected.was, range(CHANGEOVER, BATCHES)))
 
 
 def assert_same(found: pl.DataFrame, expected: pl.DataFrame) -> None:
@@ -211,41 +211,41 @@ def test_the_instances_of_a_spread_join_follow_its_new_name(tmp_path: Path) -> N
     harness = StoredHarness(before, tmp_path, default_rng(0))
     note_network(LocalFileSystem(), str(tmp_path), before)
     plan = explicit(round_robin(before, 3), before)
-    for number, batch in enumerate(batches[:SWITCH]):
+    for number, batch in enumerate(batches[:CHANGEOVER]):
         harness.run(batch, plan if number == 0 else spread_plan(before, "pairs", 2))
     assert len(harness.checkpoint.version.units) == 4
-    switched(harness, after)
+    changed_over(harness, after)
     assert set(harness.checkpoint.version.units) == {"couples", "couples[1]", "couples[2]", "couples[3]"}
     entry = translated(PlanLogEntry(1, spread_plan(before, "pairs", 2)), harness.checkpoint)
-    for batch in batches[SWITCH:]:
+    for batch in batches[CHANGEOVER:]:
         harness.run(batch, entry.plan)
     found = pl.concat([*harness.results["pairs"], *harness.results["couples"]])
     assert found.height > 50
     assert_same(found, together(alone(before, batches), "pairs", range(BATCHES)))
 
 
-def test_plans_from_before_the_switch_are_translated_and_later_ones_are_not() -> None:
+def test_plans_from_before_the_changeover_are_translated_and_later_ones_are_not() -> None:
     spread = Instances((Epoch(0, Grid(1, 2)),), (1,))
     plan = Plan(7, 2, {"a": 0, "b": 1, "c": 0, "table:t": 1}, {"a": spread})
-    switch = NetworkSwitch(4, "", "", {"a": "b", "c": "d"})
-    made = Checkpoint(latest(LocalFileSystem(), "/nowhere").version, switch_to_json(switch))
-    assert switch_of(made) == replace(switch, batch=-1)
-    found = renamed_plan(plan, switch.renamed)
+    changeover = NetworkChangeover(4, "", "", {"a": "b", "c": "d"})
+    made = Checkpoint(latest(LocalFileSystem(), "/nowhere").version, changeover_to_json(changeover))
+    assert changeover_of(made) == replace(changeover, batch=-1)
+    found = renamed_plan(plan, changeover.renamed)
     assert (found.number, found.node_of) == (7, {"b": 0, "d": 0, "table:t": 1})  # the unit that was b is gone
     assert found.instances == {"b": spread}
     assert translated(PlanLogEntry(0, plan), made).plan == plan
     assert translated(PlanLogEntry(-1, plan), made).plan == found
 
 
-def test_two_switches_without_a_batch_between_them_rename_twice(tmp_path: Path) -> None:
+def test_two_changeovers_without_a_batch_between_them_rename_twice(tmp_path: Path) -> None:
     root = str(tmp_path)
     forms = [joined(), joined("x", was="pairs"), joined("y", was="x")]
     note_network(LocalFileSystem(), root, forms[0])
     made = Checkpoint()
     for before, after in pairwise(forms):
-        made = switch_network(root, made, NetworkChange(before, after, compare(before, after), None), {})
+        made = change_over(root, made, NetworkChange(before, after, compare(before, after), None), {})
     assert made == latest(LocalFileSystem(), root)
-    found = switch_of(made)
+    found = changeover_of(made)
     assert found is not None
     assert dict(found.renamed) == {"pairs": "y"}
     assert network_of_state(LocalFileSystem(), root, made) == forms[2]
@@ -263,19 +263,19 @@ def test_a_run_that_dies_after_the_commit_finds_the_new_network(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("drover.spark.switch.commit", die)
+        patched.setattr("drover.spark.changeover.commit", die)
         with pytest.raises(KeyboardInterrupt):
-            switch_network(root, Checkpoint(), change, {})
+            change_over(root, Checkpoint(), change, {})
     assert network_of_state(LocalFileSystem(), root, latest(LocalFileSystem(), root)) == before
     with pytest.raises(KeyboardInterrupt):
-        switch_network(root, Checkpoint(), change, {}, announce=die)
+        change_over(root, Checkpoint(), change, {}, announce=die)
     made = latest(LocalFileSystem(), root)
     assert noted_network(LocalFileSystem(), root) == before
     assert network_of_state(LocalFileSystem(), root, made) == after
-    assert switch_of(made) == NetworkSwitch(0, switch_text(made), checksum_of(before), {"pairs": "couples"})
+    assert changeover_of(made) == NetworkChangeover(0, changeover_text(made), checksum_of(before), {"pairs": "couples"})
 
 
-def test_a_second_switch_after_a_run_that_died_in_its_first_is_found(tmp_path: Path) -> None:
+def test_a_second_changeover_after_a_run_that_died_in_its_first_is_found(tmp_path: Path) -> None:
     root = str(tmp_path)
     forms = [joined(), joined("x", was="pairs"), joined("y", was="x")]
     note_network(LocalFileSystem(), root, forms[0])
@@ -289,13 +289,13 @@ def test_a_second_switch_after_a_run_that_died_in_its_first_is_found(tmp_path: P
 
     for change in changes:
         with pytest.raises(KeyboardInterrupt):
-            switch_network(root, latest(LocalFileSystem(), root), change, {}, announce=die)
+            change_over(root, latest(LocalFileSystem(), root), change, {}, announce=die)
     assert data == [0, 0, 1]
     assert network_of_state(LocalFileSystem(), root, latest(LocalFileSystem(), root)) == forms[2]
 
 
-def switch_text(checkpoint: Checkpoint) -> str:
-    found = switch_of(checkpoint)
+def changeover_text(checkpoint: Checkpoint) -> str:
+    found = changeover_of(checkpoint)
     assert found is not None
     return found.network
 
@@ -312,7 +312,7 @@ def test_parked_operators_keep_their_reason_unless_they_start_anew(tmp_path: Pat
         notes = {"parked": {"pairs": "why", "other": "so"}, "spark_batch": 3, "queries": {"turn": 2}}
         made = commit(fs, folder, Checkpoint(), Commit(0, (), {("pairs", "left"): 5}, (), notes))
         change = NetworkChange(joined(), after, compare(joined(), after), None)
-        found = switch_network(folder, made, change, {})
+        found = change_over(folder, made, change, {})
         assert found.notes["parked"] == expected
         assert (found.notes["spark_batch"], found.notes["queries"]) == (3, {"turn": 2})
 
@@ -335,7 +335,7 @@ def test_rows_that_wait_for_a_table_are_written_before_their_operator_changes(tm
     commit_pending(harness, rows["a"])
     prepare_tables(after, places)
     change = NetworkChange(before, after, compare(before, after), None)
-    found = switch_network(str(tmp_path), harness.checkpoint, change, places)
+    found = change_over(str(tmp_path), harness.checkpoint, change, places)
     assert found.version.units == {}
     assert stored_keys(places) == set(rows["a"]["k"].to_list())
 
