@@ -81,14 +81,7 @@ def run(
       drover check examples/traffic.run.yaml
       drover run examples/traffic.run.yaml
     """  # noqa: D301 - click wants the character itself
-    given = runs.load(file)
-    given = replace(
-        given,
-        nodes=nodes or given.nodes,
-        plan=plan or given.plan,
-        checkpoint=checkpoint or given.checkpoint,
-        control=given.control if control is None else replace(given.control, mode=Mode(control)),
-    )
+    given = _with_options(runs.load(file), nodes, checkpoint, plan, control)
     with timed_step("starting Spark", {}, "start"):
         from drover.spark.session import session  # noqa: PLC0415 - pyspark takes a second to import
 
@@ -100,10 +93,24 @@ def run(
     finally:
         spark.stop()
     click.echo(closing_line(figures, file, once), err=True)
+    _tell_parked(parked, given)
+    return PARKED if once and parked else 0
+
+
+def _with_options(given: Run, nodes: int | None, checkpoint: str | None, plan: str | None, control: str | None) -> Run:
+    return replace(
+        given,
+        nodes=nodes or given.nodes,
+        plan=plan or given.plan,
+        checkpoint=checkpoint or given.checkpoint,
+        control=given.control if control is None else replace(given.control, mode=Mode(control)),
+    )
+
+
+def _tell_parked(parked: Mapping[str, ParkedOperator], given: Run) -> None:
     for name, one in parked.items():
         way_out = f"drover resume {name} --from {given.checkpoint}"
         click.echo(visible(f"{describe_parked(name, one)} To run it again: {way_out}"), err=True)
-    return PARKED if once and parked else 0
 
 
 def _follow(
