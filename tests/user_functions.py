@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import signal
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -36,6 +38,13 @@ def unmarked(frame: pl.DataFrame) -> pl.DataFrame:
 def refuses_nulls(frame: pl.DataFrame) -> pl.DataFrame:
     if frame["tag"].null_count() and not MENDED.exists():
         raise ValueError("a tag is missing")
+    return frame.select("amount")
+
+
+@marks.function(columns={"amount": "bigint"}, cost="light")
+def dies_of_nulls(frame: pl.DataFrame) -> pl.DataFrame:
+    if frame["tag"].null_count():
+        os.kill(os.getpid(), signal.SIGKILL)
     return frame.select("amount")
 
 

@@ -30,6 +30,25 @@ operators:
   counts: {kind: aggregate, input: long, size: 10 s, group_by: number, compute: {calls: count(*)}}
 outputs: [long, counts]
 """
+WITH_FUNCTION = NETWORK.replace(
+    "  long: {kind: filter, input: calls,",
+    """\
+  clean:
+    kind: user
+    input: calls
+    function: cleaning:clean
+    columns: {ts: timestamp, number: string, seconds: int}
+    time: ts
+  long: {kind: filter, input: clean,""",
+).replace("[long, counts]", "[counts]")
+CLEANING = """\
+import drover
+
+
+@drover.function({"ts": "timestamp", "number": "string", "seconds": "int"}, time="ts")
+def clean(frame):
+    return frame
+"""
 RUN = """\
 run: 1
 network: net.yaml
@@ -104,6 +123,30 @@ def test_an_interrupted_run_stops_cleanly_and_can_be_continued(folder: Path) -> 
     long, counts = written(folder)
     assert sum(long.values()) == len(long) == sum(seconds > 4 for _, _, seconds in ROWS)
     assert counts == expected_counts()
+
+
+@pytest.mark.slow
+def test_a_failing_function_is_told_and_what_it_held_is_worked_off_once_it_is_mended(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = folder / "cleaning.py"
+    module.write_text(CLEANING.replace("return frame", "raise ValueError('not yet')"), encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *sys.path]))
+    (folder / "net.yaml").write_text(WITH_FUNCTION, encoding="utf-8")
+    run = RUN.replace("speed: 4", "batches: 4").replace("  long: {write: csv, path: out/long}\n", "")
+    (folder / "calls.run.yaml").write_text(run, encoding="utf-8")
+    process = start(folder, "--once")
+    out, err = process.communicate(timeout=240)
+    assert process.returncode == 3, err
+    assert "clean is parked since batch 0" in err.splitlines()[-1]
+    assert "ValueError: not yet (at " in err.splitlines()[-1]
+    assert f"It holds {len(ROWS)} rows" in err.splitlines()[-1]
+    assert written(folder)[1] == Counter()
+    module.write_text(CLEANING, encoding="utf-8")
+    process = start(folder, "--once", "--resume", "clean")
+    out, err = process.communicate(timeout=240)
+    assert (process.returncode, out) == (0, ""), err
+    assert written(folder)[1] == expected_counts()
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,10 @@ from drover.flow.breadcrumbs import FOLDER, breadcrumbs, read_breadcrumbs, sweep
 from drover.flow.schedule import HopNode
 
 DIES = """
-import os, signal, sys
+import os, signal, sys, time
 from drover.flow.breadcrumbs import breadcrumbs
 from drover.flow.schedule import HopNode
-with breadcrumbs(sys.argv[1], 7, HopNode(1, 2), "0-a") as mark:
+with breadcrumbs(sys.argv[1], 7, HopNode(1, 2), "0-a", time.time) as mark:
     mark("operator", "a_rather_long_name")
     mark("family", "f")
     os.kill(os.getpid(), signal.SIGKILL)
@@ -24,7 +25,7 @@ with breadcrumbs(sys.argv[1], 7, HopNode(1, 2), "0-a") as mark:
 
 
 def test_a_place_that_ends_leaves_nothing(tmp_path: Path) -> None:
-    with breadcrumbs(str(tmp_path), 7, HopNode(0, 1), "0-a") as mark:
+    with breadcrumbs(str(tmp_path), 7, HopNode(0, 1), "0-a", time.time) as mark:
         assert read_breadcrumbs(str(tmp_path)) == []
         mark("operator", "a_rather_long_name")
         mark("operator", "b")
@@ -36,7 +37,7 @@ def test_a_place_that_ends_leaves_nothing(tmp_path: Path) -> None:
 
 def test_a_place_that_fails_leaves_nothing(tmp_path: Path) -> None:
     def fail() -> None:
-        with breadcrumbs(str(tmp_path), 7, HopNode(0, 1), "0-a") as mark:
+        with breadcrumbs(str(tmp_path), 7, HopNode(0, 1), "0-a", time.time) as mark:
             mark("operator", "b")
             raise ValueError("no")
 
@@ -67,6 +68,6 @@ def test_what_is_not_a_breadcrumb_is_ignored(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_does_not_stop_the_batch(tmp_path: Path) -> None:
     (tmp_path / FOLDER).touch()  # a file where the folder should be
-    with breadcrumbs(str(tmp_path), 7, HopNode(0, 1), "0-a") as mark:
+    with breadcrumbs(str(tmp_path), 7, HopNode(0, 1), "0-a", time.time) as mark:
         mark("operator", "b")
     assert read_breadcrumbs(str(tmp_path)) == []

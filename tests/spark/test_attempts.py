@@ -46,6 +46,7 @@ class DyingEngine:
     operators: set[str] = field(default_factory=set)
     queries: set[int] = field(default_factory=set)  # by number
     traceless: bool = False
+    failures: dict[str, str] = field(default_factory=dict)  # reasons by operator
     deaths: int = 0
     runs: list[Assignment] = field(default_factory=list)
 
@@ -61,7 +62,8 @@ class DyingEngine:
                 here = members.filter(pc.field(NODE) == node)[MEMBER].to_pylist()
                 if self.queries & (set(here) - families.without):
                     self._die(assignment, "family", family, node)
-        return BatchResult({}, {}, {}, (NodeReport(HopNode(0, 0), (), (), (), {}),))
+        failed = [Failure(*item) for item in self.failures.items() if item[0] not in assignment.parking.parked]
+        return BatchResult({}, {}, {}, (NodeReport(HopNode(0, 0), (), tuple(failed), (), {}),))
 
     def _die(self, assignment: Assignment, kind: str, name: str, node: int) -> None:
         self.deaths += 1
@@ -153,6 +155,26 @@ def test_an_operator_that_dies_while_queries_are_tried_is_found_as_well(tmp_path
     made = attempts(tmp_path, catalog)
     found = made.run(AttemptStart(0, Version(-1), SourceProgress()), ENTRY, gets_worse, again=False)
     assert (set(found.parked), set(found.queries.without)) == ({"hot"}, {5})
+
+
+def test_what_fails_under_skip_is_parked_without_another_attempt(tmp_path: Path) -> None:
+    engine = DyingEngine(failures={"hot": "ValueError: no"})
+    found = run(attempts(tmp_path, opened(tmp_path), policy=FailurePolicy(OnFailure.SKIP)), engine)
+    assert len(engine.runs) == 1
+    assert (found.parked["hot"].reason, found.parked["hot"].holds) == ("ValueError: no", False)
+
+
+def test_who_skips_gives_up_what_was_held(tmp_path: Path) -> None:
+    engine = DyingEngine()
+    made = attempts(tmp_path, opened(tmp_path), policy=FailurePolicy(OnFailure.SKIP))
+    made.planner.parked = {"hot": ParkedOperator("no", holds=True, frozen=5, since=0)}
+    found = run(made, engine)
+    last = engine.runs[-1].parking
+    assert (set(last.parked), set(last.holding), set(last.discarded)) == ({"hot"}, set(), {"hot"})
+    assert not found.parked["hot"].holds
+    made.planner.parked = {"hot": ParkedOperator("no", holds=True, frozen=5, since=0)}
+    run(made, engine, 1, again=True)  # a batch that has begun is repeated as it was
+    assert set(engine.runs[-1].parking.holding) == {"hot"}
 
 
 def test_operators_and_queries_are_left_out_by_hand_even_of_a_batch_that_has_begun(tmp_path: Path) -> None:

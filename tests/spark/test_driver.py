@@ -257,29 +257,6 @@ def test_an_operator_that_holds_too_much_stops_the_run_after_the_commit(tmp_path
     driver.close()
 
 
-def test_who_skips_loses_rows_and_gives_up_what_was_held(tmp_path: Path, engine: Engine) -> None:
-    engine.failures = {"f": "ValueError: no"}
-    for policy in (FailurePolicy(), FailurePolicy(OnFailure.SKIP)):
-        driver = made(tmp_path, engine, policy=policy)
-        driver.open()
-        driver.process(ROWS, driver.checkpoint.batch + 1)
-        driver.close()
-        spark_did(tmp_path, begun=0, done=0)
-    last = engine.assignments[-1].parking
-    assert (set(last.parked), set(last.holding), set(last.discarded)) == ({"f"}, set(), {"f"})
-    assert not notes_of(latest(*open_root(str(tmp_path)))).parked["f"].holds
-
-
-def test_what_fails_under_skip_is_parked_without_another_attempt(tmp_path: Path, engine: Engine) -> None:
-    driver = made(tmp_path, engine, policy=FailurePolicy(OnFailure.SKIP))
-    driver.open()
-    engine.failures = {"f": "ValueError: no"}
-    driver.process(ROWS, 0)
-    assert engine.happened == ["compute 0", "sink 0"]
-    assert driver.parked == {"f": "ValueError: no"}
-    driver.close()
-
-
 def test_a_failed_operator_stops_the_run_if_the_user_wants_that(tmp_path: Path, engine: Engine) -> None:
     driver = made(tmp_path, engine, policy=FailurePolicy(OnFailure.STOP))
     driver.open()

@@ -13,10 +13,11 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from drover.errors import DroverError
-from drover.network.functions import declaration_of, path_of
+from drover.network.functions import AnyFunction, declaration_of, path_of
 from drover.network.model import Network
 from drover.network.operators import UserDefined
 from drover.spark.caller import ask
+from drover.spark.quarantine import REASON as REASON_OF_DEATH
 from drover.spark.sinks import Files, Memory
 from tests import user_functions
 from tests.flow.harness import Batch
@@ -26,12 +27,11 @@ from tests.spark.crashes import POINTS, dying, raise_crash
 from tests.spark.runs import chaos_network
 
 
-def with_fragile_function() -> Network:
-    """The chaos network and a function that raises where a tag is missing."""
+def with_fragile_function(marked: AnyFunction = user_functions.refuses_nulls) -> Network:
+    """The chaos network and a function that fails where a tag is missing."""
     base = chaos_network()
-    says = declaration_of(user_functions.refuses_nulls)
-    function = path_of(user_functions.refuses_nulls)
-    fragile = UserDefined(name="fragile", input="both", function=function, columns=says.columns, cost=says.cost)
+    says = declaration_of(marked)
+    fragile = UserDefined(name="fragile", input="both", function=path_of(marked), columns=says.columns, cost=says.cost)
     return Network("chaos", base.sources, (*base.operators, fragile), (*base.outputs, "fragile"))
 
 
@@ -98,8 +98,22 @@ def test_a_parked_operator_that_is_mended_works_off_what_it_held(
     switch.touch()
     again = world.drain()
     assert again.parked == {}
-    everything = [row for batch in batches for rows in batch.values() for row in rows["amount"]]
-    assert sorted(world.output("fragile")["amount"]) == sorted(everything)
+    everything = Counter(row for batch in batches for rows in batch.values() for row in rows["amount"])
+    assert Counter(world.output("fragile")["amount"]) == everything
+
+
+def test_a_function_that_kills_its_worker_twice_is_parked_and_the_others_go_on(
+    spark: SparkSession, worlds: Worlds, ordered: list[Batch]
+) -> None:
+    world = worlds(with_fragile_function(user_functions.dies_of_nulls))
+    batches = [with_tags(ordered[0]), without_tags(ordered[1]), with_tags(ordered[2])]
+    world.add(batches)
+    handle = world.drain()
+    assert handle.parked == {"fragile": REASON_OF_DEATH}
+    assert handle.held["fragile"].since == 1
+    assert list((world.checkpoint / "running").iterdir()) == []
+    for stream, rows in expected_streams(spark, chaos_network(), dict(enumerate(batches))).items():
+        assert_same_rows(world.output(stream), rows)
 
 
 def test_a_batch_that_resumed_an_operator_does_so_again_after_a_crash(

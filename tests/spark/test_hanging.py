@@ -15,7 +15,7 @@ from tests.spark.test_quarantine import left_behind
 
 
 def test_what_has_run_for_long_is_named(tmp_path: Path) -> None:
-    with breadcrumbs(str(tmp_path), 4, HopNode(0, 1), "0-a") as mark:
+    with breadcrumbs(str(tmp_path), 4, HopNode(0, 1), "0-a", time.time) as mark:
         mark("operator", "slow")
         assert long_running(str(tmp_path), time.time()) == []
         ((crumb, seconds),) = long_running(str(tmp_path), time.time() + LONG + 50)
@@ -24,7 +24,7 @@ def test_what_has_run_for_long_is_named(tmp_path: Path) -> None:
 
 def test_a_batch_that_takes_long_is_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     later = time.time() + 100
-    with breadcrumbs(str(tmp_path), 4, HopNode(0, 1), "0-a") as mark:
+    with breadcrumbs(str(tmp_path), 4, HopNode(0, 1), "0-a", time.time) as mark:
         mark("family", "f1")
         with watched(str(tmp_path), 4, clock=lambda: later, every=0.01):
             for _ in range(500):

@@ -104,14 +104,7 @@ def run(
       drover run examples/traffic.run.yaml
     """  # noqa: D301 - click wants the character itself
     options = StartOptions(resumed, without, _allowed(allow_changes), _existing(overwrite, adopt))
-    given = runs.load(file)
-    given = replace(
-        given,
-        nodes=nodes or given.nodes,
-        plan=plan or given.plan,
-        checkpoint=checkpoint or given.checkpoint,
-        control=given.control if control is None else replace(given.control, mode=Mode(control)),
-    )
+    given = _with_options(runs.load(file), nodes, checkpoint, plan, control)
     if given.checkpoint is not None:
         from drover.spark.changes import check_start  # noqa: PLC0415 - it reads checkpoints; other commands do not
 
@@ -125,10 +118,24 @@ def run(
     finally:
         spark.stop()
     click.echo(closing_line(figures, file, once), err=True)
+    _tell_parked(parked, given)
+    return PARKED if once and parked else 0
+
+
+def _with_options(given: Run, nodes: int | None, checkpoint: str | None, plan: str | None, control: str | None) -> Run:
+    return replace(
+        given,
+        nodes=nodes or given.nodes,
+        plan=plan or given.plan,
+        checkpoint=checkpoint or given.checkpoint,
+        control=given.control if control is None else replace(given.control, mode=Mode(control)),
+    )
+
+
+def _tell_parked(parked: Mapping[str, ParkedOperator], given: Run) -> None:
     for name, one in parked.items():
         way_out = f"drover resume {name} --from {given.checkpoint}"
         click.echo(visible(f"{describe_parked(name, one)} To run it again: {way_out}"), err=True)
-    return PARKED if once and parked else 0
 
 
 def _existing(overwrite: bool, adopt: bool) -> str:

@@ -12,7 +12,6 @@ import contextlib
 import json
 import os
 import re
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -50,13 +49,13 @@ def folder_of(root: str) -> Path | None:
 
 
 @contextmanager
-def breadcrumbs(root: str, batch: int, place: HopNode, attempt: str) -> Iterator[Mark]:
+def breadcrumbs(root: str, batch: int, place: HopNode, attempt: str, clock: Callable[[], float]) -> Iterator[Mark]:
     """Yield a function that notes what the place runs from now on; at the end, the note is removed."""
     folder = folder_of(root)
     if folder is None:
         yield lambda _kind, _name: None
         return
-    trail = _Trail(folder, batch, place, attempt)
+    trail = _Trail(folder, batch, place, attempt, clock)
     try:
         yield trail.mark
     finally:
@@ -66,8 +65,9 @@ def breadcrumbs(root: str, batch: int, place: HopNode, attempt: str) -> Iterator
 class _Trail:
     """The breadcrumb file of one place; it is opened with the first mark, and kept open."""
 
-    def __init__(self, folder: Path, batch: int, place: HopNode, attempt: str) -> None:
+    def __init__(self, folder: Path, batch: int, place: HopNode, attempt: str, clock: Callable[[], float]) -> None:
         self.folder = folder
+        self.clock = clock
         self.head = f'{{"batch": {batch}, "hop": {place.hop}, "node": {place.node}'
         self.path = folder / f"{batch:012}-{place.hop}-{place.node}-{attempt}.json"
         self.file: int | None = None
@@ -75,7 +75,7 @@ class _Trail:
 
     def mark(self, kind: Kind, name: str) -> None:
         # By hand, because this runs before every operator: `asdict` alone would take three times as long as the rest.
-        text = f'{self.head}, "kind": "{kind}", "name": {json.dumps(name)}, "since": {time.time():.3f}}}'.encode()
+        text = f'{self.head}, "kind": "{kind}", "name": {json.dumps(name)}, "since": {self.clock():.3f}}}'.encode()
         self.longest = max(self.longest, len(text))
         with contextlib.suppress(OSError):
             if self.file is None:

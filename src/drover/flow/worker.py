@@ -104,8 +104,11 @@ class CachedState:
 class WorkerCache:
     """What a worker process keeps between batches: compiled operators and live state."""
 
-    def __init__(self, cpu: Callable[[], float], spend: Callable[[float], None]) -> None:
+    def __init__(
+        self, cpu: Callable[[], float], spend: Callable[[float], None], clock: Callable[[], float] = lambda: 0.0
+    ) -> None:
         self.cpu = cpu
+        self.clock = clock  # seconds since 1970
         self.spend = spend
         self.networks: dict[str, tuple[Network, CompileContext]] = {}
         self.runners: dict[tuple[str, str], tuple[Operator, Runner]] = {}
@@ -223,7 +226,7 @@ def run_worker(
         lambda unit: load_state(assignment.root, unit, assignment.saved.get(unit, {})),
         cache.cpu,
     )
-    with breadcrumbs(assignment.root, assignment.batch, place, attempt) as mark:
+    with breadcrumbs(assignment.root, assignment.batch, place, attempt, cache.clock) as mark:
         families.mark = mark
         outcome, states = _run_operators(assignment, place, frames, cache, families)
     states |= families.states

@@ -79,7 +79,7 @@ class Attempts:
 
     def run(self, start: AttemptStart, entry: PlanLogEntry, run_batch: RunBatch, *, again: bool) -> Attempt:
         """Run a batch until no further operator fails; `again` says that an earlier run may have begun it."""
-        return _BatchAttempts(self, start, entry, run_batch, again=again).settle()
+        return _BatchAttempts(self, start, entry, run_batch, again=again).conclude()
 
     def check_bound(self, parked: Mapping[str, ParkedOperator]) -> None:
         """Raise DroverError if a parked operator holds more than it may. Call it after the commit."""
@@ -117,7 +117,7 @@ class _BatchAttempts:
         caps, without = self.parking.caps(), self.entry.without
         self.queries = run.queries.begin_batch(start.batch, self.schedule, start.progress, caps, without, again=again)
 
-    def settle(self) -> Attempt:
+    def conclude(self) -> Attempt:
         """Run the batch until nothing fails any more that must not."""
         while True:
             try:

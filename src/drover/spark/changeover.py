@@ -48,7 +48,7 @@ def change_over(
     Without state to drop or rename, only the network is noted, and there is no commit. `announce` is called before a
     network is written, with the checkpoint at that time.
     """
-    # A run may have died between its changeover and this file. A second changeover could not be told from the first then.
+    # A run may have died between its changeover and this file. A second one could not be told from the first then.
     note_network(*open_root(root), change.before, partial(announce, checkpoint))
     comparison = change.comparison
     for part in comparison.changes:

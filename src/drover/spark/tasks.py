@@ -93,7 +93,7 @@ def burn(seconds: float) -> None:
 
 
 # One per worker process. Spark reuses workers from batch to batch, but does not pin them to a node.
-CACHE: Final = WorkerCache(time.process_time, burn)
+CACHE: Final = WorkerCache(time.process_time, burn, time.time)
 
 
 # Classes, not closures: Spark pickles a closure together with the globals that it uses, so every task would get an
