@@ -20,6 +20,7 @@ def figures() -> RunFigures:
 
 
 def test_the_picture_fits_a_small_terminal_and_has_no_control_characters(figures: RunFigures) -> None:
+    figures.dead["east"] = 12
     figures.messages += ["plan 2: moving counts \x1b[2J"] * 5
     rows = [
         {"client": f"h{i}\x1b[2J", "requests": 12_345, "mean": 1.25, "at": datetime(2024, 5, 1, tzinfo=UTC)}
@@ -31,7 +32,16 @@ def test_the_picture_fits_a_small_terminal_and_has_no_control_characters(figures
     assert len(lines) <= 30
     assert max(map(len, lines)) <= 100
     assert "\x1b" not in out.getvalue()
-    for word in ("east", "counts", "12,345", "50%", "2024-05-01 12:00", "moving counts", "█"):
+    for word in (
+        "east",
+        "counts",
+        "12,345",
+        "50%",
+        "2024-05-01 12:00",
+        "moving counts",
+        "12 rows of east did not fit",
+        "█",
+    ):
         assert word in out.getvalue()
 
 

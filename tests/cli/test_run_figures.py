@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -67,3 +68,20 @@ def test_the_first_batch_does_not_count_in_the_mean() -> None:
     assert figures.per_batch == 9.0
     figures.add([entry(1, 1, [0.0]), entry(2, 1, [0.0])], now=10.0)
     assert figures.per_batch == pytest.approx(0.6)
+
+
+def unused_rows(batch: int) -> dict[str, Any]:
+    dead = {"east": {"rows": 5, "reasons": {"no time": 4, "stray": 1}}}
+    lost = {"deadLetters": {"east": 2}, "lateRows": {"counts": 3}, "totals": {"deadLetters": dead}}
+    return entry(batch, 10, [0.0]) | lost
+
+
+def test_rows_that_were_not_used_are_told_with_the_commonest_reason() -> None:
+    figures = RunFigures(("east",), ("suspects",), began=0.0)
+    figures.add([entry(0, 10, [0.0])], now=1.0)
+    assert figures.unused() == []
+    figures.add([unused_rows(1), unused_rows(2)], now=2.0)
+    assert figures.unused() == ["4 rows of east did not fit: no time", "6 rows came too late for counts"]
+    assert line_of(unused_rows(1)) == (
+        "batch 1: 10 from east; gave 2 suspects; 2 did not fit; 3 too late; 0.60 s, nodes busy 0 ms"
+    )

@@ -34,8 +34,12 @@ Batch = Mapping[str, pl.DataFrame]  # by source
 class Harness:
     """Runs batches of one network; the state lives here, whatever the plan."""
 
-    def __init__(self, network: Network, tables: Mapping[str, Address] | None = None) -> None:
+    def __init__(
+        self, network: Network, tables: Mapping[str, Address] | None = None, *, keeps_late: bool = False
+    ) -> None:
         self.network = network
+        self.keeps_late = keeps_late
+        self.late: list[pl.DataFrame] = []
         self.tables = tables or {}
         self.progress = SourceProgress()
         self.states: dict[str, UnitState] = {operator.name: UnitState() for operator in network.operators}
@@ -61,7 +65,7 @@ class Harness:
         for hop in range(schedule.hops):
             sent: list[Frame] = []
             for node in range(plan.nodes):
-                task = Task(self.network, schedule, HopNode(hop, node), ticks, parking)
+                task = Task(self.network, schedule, HopNode(hop, node), ticks, parking, keeps_late=self.keeps_late)
                 mine = [frame for frame in frames if frame.node == node]
                 outcome = run_place(task, mine, self.runner, self.state, lambda: 0.0)
                 sent += outcome.frames
@@ -69,6 +73,7 @@ class Harness:
                     self.results[stream].append(rows)
                 self.facts += outcome.operators
                 self.failures += outcome.failures
+                self.late += outcome.late
             frames = sent
         assert frames == []
         write_pending(self.network, self.tables, lambda operator: self.states[operator.name].replaced.get(PENDING))

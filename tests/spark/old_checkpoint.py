@@ -167,7 +167,7 @@ def read_files(folder: Path) -> pl.DataFrame:
 
 def read_answers(folder: Path, query: str) -> pl.DataFrame:
     """Return all rows that one query has given; queries with the same columns share a folder."""
-    for table in sorted((folder / "answers").iterdir()):
+    for table in sorted(path for path in (folder / "answers").iterdir() if path.is_dir()):
         rows = read_files(table).filter(pl.col("query") == query)
         if rows.height:
             return rows.drop("query")

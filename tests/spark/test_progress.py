@@ -6,12 +6,14 @@ import json
 from dataclasses import replace
 
 from drover.flow.frames import Edge
+from drover.flow.late_rows import StateFacts
 from drover.flow.node import OperatorFacts
 from drover.flow.parking import ParkedOperator
 from drover.flow.schedule import HopNode
 from drover.load.sample import Sample
 from drover.spark.facts import BatchFacts, BatchSeconds, QueryFacts
-from drover.spark.progress import describe
+from drover.spark.progress import describe, state_operators
+from drover.spark.row_totals import DeadLetterTotals, RowTotals
 
 FACTS = BatchFacts(
     batch=9,
@@ -35,6 +37,8 @@ FACTS = BatchFacts(
     operators=(
         OperatorFacts(Sample("j", {"a": 5, "b": 2}, {"j": 2}, 0.125, 80), HopNode(1, 0), (Edge("j", 1, 1, 9),), 1, 3),
     ),
+    late={"j": 4},
+    totals=RowTotals({"j": {"a": 6}}, 2, {"a": DeadLetterTotals(3, {"no time": 3})}),
 )
 JSON = {
     "batch": 9,
@@ -47,6 +51,12 @@ JSON = {
     "routed": [{"stream": "a", "node": 0, "frames": 3, "bytes": 50}],
     "rows": {"j": 2},
     "deadLetters": {"a": 1},
+    "lateRows": {"j": 4},
+    "totals": {
+        "lateRows": {"j": {"a": 6}},
+        "lateForQueries": 2,
+        "deadLetters": {"a": {"rows": 3, "reasons": {"no time": 3}}},
+    },
     "watermarks": {"a": 7},
     "parked": {"broken": "ValueError: no", "waits": "ValueError: no"},
     "held": {"waits": {"rows": 3, "bytes": 40, "sinceBatch": 2, "since": 1.5}},
@@ -89,3 +99,21 @@ def test_queries_have_keys_of_their_own_once_there_are_any() -> None:
             "busy": [0.01, 0.0001],
         }
     }
+
+
+def test_operators_with_state_have_the_shape_of_spark() -> None:
+    sample = Sample("j", {}, {}, 0.0, 80)
+    instances = (
+        OperatorFacts(sample, HopNode(0, 0), state=StateFacts(5, 2, {"a": 1, "b": 2})),
+        OperatorFacts(sample, HopNode(0, 1), state=StateFacts(3, 1)),
+        OperatorFacts(Sample("f", {}, {}, 0.0, 0), HopNode(0, 1)),
+    )
+    assert state_operators(replace(FACTS, operators=instances)) == [
+        {
+            "operatorName": "j",
+            "numRowsTotal": 8,
+            "numRowsUpdated": 3,
+            "memoryUsedBytes": 160,
+            "numRowsDroppedByWatermark": 3,
+        }
+    ]

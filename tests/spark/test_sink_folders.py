@@ -68,9 +68,13 @@ def test_another_run_is_refused_with_the_ways_out(tmp_path: Path) -> None:
     assert refused(tmp_path, B) == f"the sink folder {tmp_path} has 2 files of run aaaaaaaa, {WAYS_OUT}"
 
 
-def test_a_folder_that_another_run_left_without_rows_is_free(tmp_path: Path) -> None:
+def test_a_folder_without_rows_belongs_to_its_run_too(tmp_path: Path) -> None:
     claim(tmp_path, A)
-    claim(tmp_path, B)
+    assert refused(tmp_path, B) == (
+        f"the sink folder {tmp_path} belongs to run aaaaaaaa, though it has no rows yet. Name another folder, or write "
+        "--overwrite (existing='overwrite') if that run is over."
+    )
+    claim(tmp_path, B, OVERWRITE)
     assert names(tmp_path) == [f"_drover-run-{B.id}"]
 
 

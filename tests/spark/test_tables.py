@@ -255,10 +255,10 @@ def test_a_table_that_is_not_as_declared_is_refused_at_the_start(spark: SparkSes
     with sqlite3.connect(tmp_path / "t.db") as database:
         database.execute("CREATE TABLE kept (k TEXT)")
     database.close()
-    with pytest.raises(DroverError, match=r"column k is TEXT, but must be REAL \(for double\)"):
-        start(network, stream, {}, tmp_path, tables={"kept": f"sqlite://{tmp_path}/t.db"})
     names = Address(f"sqlite://{tmp_path}/names.db")
     fill(network, names, 7)
+    with pytest.raises(DroverError, match=r"column k is TEXT, but must be REAL \(for double\)"):
+        start(network, stream, {}, tmp_path, tables={"kept": f"sqlite://{tmp_path}/t.db", "names": names})
     start(network, stream, {}, tmp_path, tables={"names": names}).awaitTermination()  # the checkpoint is free again
 
 

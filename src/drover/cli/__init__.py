@@ -18,6 +18,7 @@ import click
 
 from drover.cli.agent import agent
 from drover.cli.check import check
+from drover.cli.dead_letters import dead_letters
 from drover.cli.demo import demo
 from drover.cli.experiment import experiment
 from drover.cli.headroom import headroom
@@ -31,7 +32,22 @@ from drover.cli.show import show
 from drover.cli.simulate import simulate
 from drover.errors import DroverError, FaultsError, visible
 
-RUNNING: Final = (status, history, explain, apply, drain, mode, move, resume, spread, submit, drop, queries, report)
+RUNNING: Final = (
+    status,
+    history,
+    explain,
+    apply,
+    drain,
+    mode,
+    move,
+    resume,
+    spread,
+    submit,
+    drop,
+    queries,
+    dead_letters,
+    report,
+)
 COMMANDS: Final = (demo, run, check, show, plan, headroom, simulate, experiment, agent, *RUNNING)
 
 

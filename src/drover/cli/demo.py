@@ -150,6 +150,7 @@ def summary(demo_run: DemoRun, timings: dict[str, float], equal: bool) -> dict[s
     return {
         "rows": dict(figures.rows_in),
         "results": dict(figures.rows_out),
+        "unused": figures.unused(),
         "batches": figures.batches,
         "seconds": timings | {"run": round(figures.now - figures.began, 1), "per_batch": round(figures.per_batch, 3)},
         "said": demo_run.messages,
@@ -172,6 +173,7 @@ def text(found: dict[str, Any]) -> str:  # Any: JSON
             f"{seconds['per_batch']:.2f} s, {sum(found['results'].values()):,} suspects. During the run:"
         ),
         *(f"  {sentence}" for sentence in found["said"]),
+        *(f"warning: {visible(sentence)}" for sentence in found["unused"]),
         "the busiest suspects:",
         *(
             f"  {row['window_start'][:16]}  {row['client']:>6}  {row['requests']:>4} requests, "

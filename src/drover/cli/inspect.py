@@ -15,6 +15,7 @@ from drover.flow.breadcrumbs import Breadcrumb
 from drover.flow.parking import ParkedOperator, describe_parked
 from drover.spark.caller import ask
 from drover.spark.hanging import describe_running
+from drover.spark.row_totals import sentences, totals_from
 from drover.wording import count
 
 LAST: Final = 20  # decisions
@@ -60,6 +61,7 @@ def _status_lines(answer: Json, checkpoint: str) -> Iterator[str]:
         crumb = Breadcrumb(**{key: value for key, value in one.items() if key != "seconds"})
         yield visible(describe_running(crumb, one["seconds"]))
     yield from _parked_lines(answer, checkpoint)
+    yield from map(visible, sentences(totals_from(answer.get("totals", {}))))
     for what, words in (("waiting", "waits"), ("approved", "is approved and will be applied when the run starts")):
         if (found := answer[what]) is not None:
             moves = count(len(found["moves"]), "move")

@@ -116,7 +116,12 @@ def picture(figures: RunFigures, title: str, last: tuple[str, Rows], share: floa
     two.add_row(_sources(figures), _nodes(figures))
     messages = [Text.assemble(("> ", "bold cyan"), (visible(text), "")) for text in figures.messages[-SHOWN:]]
     return Group(
-        Panel(Group(_head(figures, share), Text(), two), title=visible(title), title_align="left", border_style="dim"),
+        Panel(
+            Group(_head(figures, share), *_unused(figures), Text(), two),
+            title=visible(title),
+            title_align="left",
+            border_style="dim",
+        ),
         _hottest(figures),
         Text(),
         _rows(*last),
@@ -149,6 +154,12 @@ def _head(figures: RunFigures, share: float | None) -> RenderableType:
     bar = "" if share is None else ProgressBar(total=1.0, completed=min(share, 1.0))
     grid.add_row(Text.assemble(("event time ", "dim"), reached), bar, "" if share is None else f"{share:.0%}")
     return Group(text, grid)
+
+
+def _unused(figures: RunFigures) -> list[Text]:
+    """Return the rows that were not used, on one line, so that they are seen."""
+    said = "; ".join(figures.unused())
+    return [Text(visible(said), style="yellow", no_wrap=True, overflow="ellipsis")] if said else []
 
 
 def _table(*columns: str) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -118,7 +118,8 @@ def run(
     finally:
         spark.stop()
     click.echo(closing_line(figures, file, once), err=True)
-    _tell_parked(parked, given)
+    for line in (*unused_lines(figures, given), *_parked_lines(parked, given)):
+        click.echo(visible(line), err=True)
     return PARKED if once and parked else 0
 
 
@@ -132,10 +133,10 @@ def _with_options(given: Run, nodes: int | None, checkpoint: str | None, plan: s
     )
 
 
-def _tell_parked(parked: Mapping[str, ParkedOperator], given: Run) -> None:
+def _parked_lines(parked: Mapping[str, ParkedOperator], given: Run) -> Iterator[str]:
     for name, one in parked.items():
         way_out = f"drover resume {name} --from {given.checkpoint}"
-        click.echo(visible(f"{describe_parked(name, one)} To run it again: {way_out}"), err=True)
+        yield f"{describe_parked(name, one)} To run it again: {way_out}"
 
 
 def _existing(overwrite: bool, adopt: bool) -> str:
@@ -221,3 +222,12 @@ def closing_line(figures: RunFigures, file: str, once: bool) -> str:
         f"{figures.batches:,} batches of {figures.per_batch:.2f} s{last}; rows in: {took}; rows out: {gave}; "
         f"{figures.now - figures.began:.0f} s. Everything up to here is committed; {end}"
     )
+
+
+def unused_lines(figures: RunFigures, given: Run) -> Iterator[str]:
+    """Yield what became of rows that were not used, and where they are."""
+    yield from (f"warning: {sentence}" for sentence in figures.unused())
+    if figures.dead and not given.dead_letters:
+        yield f"rows that did not fit are in the checkpoint: drover dead-letters {given.checkpoint}"
+    if figures.late and not given.late:
+        yield "late rows are only counted; to keep them, name a sink in the run file: late: {write: json, path: ...}"

@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
+from drover.spark.row_totals import totals_from
+from drover.wording import count
+
 RECENT: Final = 6.0  # seconds over which rates are averaged; with fewer, they jump from batch to batch
 
 Entry = Mapping[str, Any]  # Any: JSON; the figures of a batch, as under `drover` in `lastProgress`
@@ -39,6 +42,8 @@ class RunFigures:
     first: float = 0.0  # seconds of the first batch
     rows_in: Counter[str] = field(default_factory=Counter)
     rows_out: Counter[str] = field(default_factory=Counter)
+    dead: Counter[str] = field(default_factory=Counter)  # dead letters, by source
+    late: Counter[str] = field(default_factory=Counter)  # rows that came too late, by operator
     last: Entry = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)
     _recent: deque[tuple[float, float, Entry]] = field(default_factory=deque)  # from, to, what
@@ -53,6 +58,8 @@ class RunFigures:
             self.seconds += seconds_of(entry)
             self.rows_in.update(entry["rowsIn"])
             self.rows_out.update(entry["rows"])
+            self.dead.update(entry.get("deadLetters", {}))
+            self.late.update(entry.get("lateRows", {}))
             self.last = entry
         self.now = now
         while len(self._recent) > 1 and self._recent[0][1] < now - RECENT:
@@ -103,6 +110,16 @@ class RunFigures:
         ]
         return sorted(found, key=lambda hot: (-hot.busy, hot.operator))
 
+    def unused(self) -> list[str]:
+        """Return what became of the rows that were not used since the start, one sentence each."""
+        totals = totals_from(self.last.get("totals", {}))
+        said = []
+        for source, rows in sorted(self.dead.items()):
+            reason = totals.dead[source].reason if source in totals.dead else ""
+            said.append(f"{count(rows, 'row')} of {source} did not fit: {reason}")
+        said += (f"{count(rows, 'row')} came too late for {operator}" for operator, rows in sorted(self.late.items()))
+        return said
+
     @property
     def event_time(self) -> datetime | None:
         """The event time that all sources have reached."""
@@ -117,8 +134,15 @@ def seconds_of(entry: Entry) -> float:
 
 def line_of(entry: Entry) -> str:
     """Return the figures of a batch in one line."""
-    took = ", ".join(f"{count:,} from {source}" for source, count in entry["rowsIn"].items()) or "no rows"
-    gave = ", ".join(f"{count:,} {stream}" for stream, count in entry["rows"].items()) or "nothing"
+    took = ", ".join(f"{rows:,} from {source}" for source, rows in entry["rowsIn"].items()) or "no rows"
+    gave = ", ".join(f"{rows:,} {stream}" for stream, rows in entry["rows"].items()) or "nothing"
     nodes = " ".join(f"{1000 * busy:.0f}" for busy in entry["busy"])
     parked = f"; parked: {', '.join(entry['parked'])}" if entry.get("parked") else ""
-    return f"batch {entry['batch']}: {took}; gave {gave}; {seconds_of(entry):.2f} s, nodes busy {nodes} ms{parked}"
+    lost = "".join(
+        f"; {sum(rows.values()):,} {what}"
+        for what, rows in (("did not fit", entry.get("deadLetters", {})), ("too late", entry.get("lateRows", {})))
+        if rows
+    )
+    return (
+        f"batch {entry['batch']}: {took}; gave {gave}{lost}; {seconds_of(entry):.2f} s, nodes busy {nodes} ms{parked}"
+    )

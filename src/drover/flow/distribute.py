@@ -73,7 +73,7 @@ def taken_by(rows: pl.DataFrame, number: int, side: int, epochs: Epochs) -> pl.D
     if any(parts(grid, side) == 1 for grid in grids):
         return rows
     mine = [
-        _part(pl.col(DRAW), parts(grid, side)) == (number // grid.columns if side == 0 else number % grid.columns)
+        part(pl.col(DRAW), parts(grid, side)) == (number // grid.columns if side == 0 else number % grid.columns)
         for grid in grids
     ]
     return rows.filter(pl.any_horizontal(mine)) if mine else rows.clear()
@@ -84,12 +84,12 @@ def made_by(left: tuple[str, str], right: tuple[str, str], epochs: Epochs) -> pl
     older = pl.min_horizontal(left[0], right[0])
     found = pl.lit(-1, dtype=pl.Int64)
     for number, grid in epochs:
-        cell = _part(pl.col(left[1]), grid.rows) * grid.columns + _part(pl.col(right[1]), grid.columns)
+        cell = part(pl.col(left[1]), grid.rows) * grid.columns + part(pl.col(right[1]), grid.columns)
         found = pl.when(older == number).then(cell).otherwise(found)
     return found
 
 
-def _part(draw: pl.Expr, count: int) -> pl.Expr:
+def part(draw: pl.Expr, count: int) -> pl.Expr:
     """Return the part that a draw belongs to: `diffusion.split.part_of` in Polars."""
     if count == 1:
         return pl.lit(0, dtype=pl.Int64)

@@ -31,6 +31,7 @@ class FrameKind(IntEnum):
     EVENT_TIMES = 4  # pickled: the latest event time of each source
     NODE_REPORT = 5  # pickled: a `NodeReport`
     ROUTER_REPORT = 6  # pickled: a `RouterReport`
+    LATE_ROWS = 7  # rows that operators dropped as late, as `late_rows` makes them
 
 
 class FramePort(NamedTuple):

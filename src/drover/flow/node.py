@@ -21,6 +21,7 @@ from drover.flow.families.interest import Interest
 from drover.flow.frames import Edge, Frame, FrameKind, FramePort, edges, pack, stream_port, unpack
 from drover.flow.held import HELD, hold_inputs, work_off
 from drover.flow.instances import JoinInstance, whole_name
+from drover.flow.late_rows import StateFacts, late_rows, state_facts
 from drover.flow.operators import Runner, UnitState, Watermarks, oldest_epoch
 from drover.flow.operators.calls import FunctionFailedError
 from drover.flow.parking import HeldInput, Parking
@@ -40,6 +41,7 @@ class OperatorFacts:
     edges: tuple[Edge, ...] = ()  # what it sent to other places
     instance: int = 0  # number of the instance of a spread join
     oldest: int | None = None  # of an instance: the least epoch of any row that it holds
+    state: StateFacts | None = None  # None for an operator without state
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class NodeOutput:
     operators: list[OperatorFacts] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     held: list[HeldInput] = field(default_factory=list)
+    late: list[pl.DataFrame] = field(default_factory=list)  # rows that came too late, if the run has a sink for them
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,7 @@ class Task:
     parking: Parking = field(default_factory=Parking)
     interest: Interest | None = None  # the rows that families need; None without families
     batch: int = 0
+    keeps_late: bool = False  # whether the run has a sink for late rows
 
 
 def run_place(
@@ -171,11 +175,12 @@ def _run_one(
         cpu() - started,
         state.bytes(),
     )
-    if isinstance(operator, JoinInstance):
-        facts = OperatorFacts(sample, task.place, edges(shipped), operator.number, oldest_epoch(state))
-    else:
-        facts = OperatorFacts(sample, task.place, edges(shipped))
-    outcome.operators.append(facts)
+    number, oldest = (operator.number, oldest_epoch(state)) if isinstance(operator, JoinInstance) else (0, None)
+    kept = state_facts(state) if operator.holds_state else None
+    outcome.operators.append(OperatorFacts(sample, task.place, edges(shipped), number, oldest, kept))
+    if task.keeps_late and state.late:
+        clock = task.watermarks[whole_name(operator)]
+        outcome.late.append(late_rows(task.network, whole_name(operator), state, clock))
     return {stream_port(stream): found for stream, found in made.items()} | local
 
 

@@ -73,6 +73,7 @@ class Assignment:
     parking: Parking = field(default_factory=Parking)  # operators that do not run, and those that run again
     rewritten: frozenset[Key] = frozenset()  # parts of state to write in full, even if they have hardly changed
     families: FamilyAssignment | None = None  # the submitted queries, by family
+    keeps_late: bool = False  # whether the run has a sink for late rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +246,8 @@ def run_worker(
     )
     results = {stream_port(stream): rows for stream, rows in outcome.results.items()}
     results |= {FramePort(FrameKind.QUERY_RESULTS, table): rows for table, rows in families.results().items()}
+    if outcome.late:
+        results[FramePort(FrameKind.LATE_ROWS)] = pl.concat(outcome.late)
     return chain(outcome.frames, _to_driver(place, results)), report
 
 
@@ -278,6 +281,7 @@ def _run_operators(
         assignment.parking,
         interest,
         assignment.batch,
+        assignment.keeps_late,
     )
     return run_place(task, frames, runner_of, state_of, cache.cpu, run_families, families.mark), states
 

@@ -33,6 +33,7 @@ from drover.wording import count
 
 MARK: Final = "run"
 URI: Final = "://"
+OTHER_SINKS: Final = ("dead_letters", "late", "queries")  # settings that are sinks
 
 
 def is_run(document: Document) -> bool:
@@ -135,7 +136,11 @@ def _senses(
         if given is not None:
             yield from (fault.under("sources", name) for fault in input_faults(given))
     yield from shares_faults(sources)
-    every = dict(_numbered(sinks, values["dead_letters"], values["queries"]))
+    every = dict(
+        _numbered(
+            {("sinks", name): each for name, each in sinks.items()} | {(name,): values[name] for name in OTHER_SINKS}
+        )
+    )
     for path, sink in every.items():
         yield from (fault.under(*path) for fault in output_faults(sink))
     yield from sharing_faults(every)
@@ -162,14 +167,10 @@ def _senses(
 
 
 def _numbered(
-    sinks: Mapping[str, tuple[Output, ...]], dead_letters: tuple[Output, ...], queries: tuple[Output, ...]
+    sinks: Mapping[tuple[str, ...], tuple[Output, ...]],
 ) -> Iterator[tuple[tuple[str | int, ...], Output]]:
     """Yield every sink with its path in the file; a single one has no number."""
-    for path, several in [
-        *((("sinks", name), each) for name, each in sinks.items()),
-        (("dead_letters",), dead_letters),
-        (("queries",), queries),
-    ]:
+    for path, several in sinks.items():
         for index, sink in enumerate(several):
             yield (path if len(several) == 1 else (*path, index)), sink
 
@@ -195,6 +196,7 @@ def _absolute(run: Run, folder: Path) -> Run:
         sinks={name: tuple(map(moved, each)) for name, each in run.sinks.items()},
         tables=absolute_addresses(run.tables, folder),
         dead_letters=tuple(map(moved, run.dead_letters)),
+        late=tuple(map(moved, run.late)),
         queries=tuple(map(moved, run.queries)),
         checkpoint=None if run.checkpoint is None else _resolved(folder, run.checkpoint),
     )

@@ -179,6 +179,7 @@ SETTINGS: Final = (
         EMPTY,
     ),
     Field("dead_letters", SINKS, "sinks for rows that do not fit their source", EMPTY),
+    Field("late", SINKS, "sinks for rows that come after the watermark of an operator", EMPTY),
     Field(
         "queries",
         SINKS,

@@ -70,6 +70,7 @@ class Run:
     sources: Mapping[str, Input]
     sinks: Mapping[str, tuple[Output, ...]] = field(default_factory=dict)
     dead_letters: tuple[Output, ...] = ()
+    late: tuple[Output, ...] = ()
     tables: tuple[TableAddress, ...] = ()  # a table that is left out is in the checkpoint
     checkpoint: str | None = None
     nodes: int = DEFAULT_NODES

@@ -74,6 +74,7 @@ class Attempts:
     queries: QueryService
     policy: FailurePolicy = field(default_factory=FailurePolicy)
     tables: Mapping[str, Address] = field(default_factory=dict, repr=False)
+    keeps_late: bool = False  # whether the run has a sink for rows that came too late
     without: Sequence[str] = ()  # operators and queries to park before the next batch, because somebody wants it
     clock: Callable[[], float] = time.time
 
@@ -148,6 +149,7 @@ class _BatchAttempts:
             self.parking,
             start.rewritten,
             queries.families,
+            self.run.keeps_late,
         )
         with watched(self.run.root, start.batch):
             return self.run_batch(assignment)

@@ -52,6 +52,7 @@ class BatchResult:
     routed: tuple[RouterReport, ...] = ()
     files: frozenset[str] = frozenset()  # files that large results came in; delete them once the sinks have the rows
     query_results: Mapping[str, pl.DataFrame] = field(default_factory=dict)  # by the table of the queries' shape
+    late: pl.DataFrame | None = None  # rows that came too late, for their sink; None if there are none
 
     @property
     def fed(self) -> frozenset[str]:
@@ -173,4 +174,5 @@ def gather(frames: list[Frame], files: frozenset[str]) -> BatchResult:
         tuple(unpickled[FrameKind.ROUTER_REPORT]),
         files,
         rows[FrameKind.QUERY_RESULTS],
+        next(iter(rows[FrameKind.LATE_ROWS].values()), None),
     )

@@ -14,7 +14,8 @@ from drover.network.parts import Source
 from drover.network.schema import Column
 from drover.network.types import spark_type
 from drover.runs.formats import source_format
-from drover.runs.model import Input, Run, StartOptions
+from drover.runs.model import Input, Output, Run, StartOptions
+from drover.spark.csv_header import check_header
 from drover.spark.failures import readable
 from drover.spark.handle import Handle
 from drover.spark.replay import replay
@@ -46,7 +47,6 @@ def start(
     sinks = {
         stream: [*map(sink_of, given.sinks.get(stream, ())), *extra.get(stream, ())] for stream in given.network.outputs
     }
-    letters = [sink_of(output) for output in given.dead_letters]
     frames: dict[str, Given] = {}
     for source in given.network.sources:
         one = given.sources[source.name]
@@ -68,7 +68,8 @@ def start(
             stop_on_failure=given.stop_on_failure,
             tables={one.table: one.uri for one in given.tables},
             control=given.control,
-            dead_letters=Several(tuple(letters)) if letters else None,
+            dead_letters=_one_sink(given.dead_letters),
+            late=_one_sink(given.late),
             queries=[sink_of(output) for output in given.queries] or None,
             limits=given.limits,
             refine=given.refine,
@@ -83,6 +84,10 @@ def _trigger(given: Run, once: bool) -> dict[str, bool | str] | None:
     if once:
         return {"availableNow": True}
     return None if given.trigger is None else {"processingTime": f"{given.trigger} microseconds"}
+
+
+def _one_sink(outputs: Sequence[Output]) -> Sink | None:
+    return Several(tuple(map(sink_of, outputs))) if outputs else None
 
 
 def _read(spark: SparkSession, source: Source, run: Run) -> Mapping[str, Given]:
@@ -109,9 +114,11 @@ def _frame(spark: SparkSession, source: Source, given: Input, wanted: Sequence[C
 
 # Any: a reader of streams or of batches; both have the methods used here
 def _load(reader: Any, given: Input, wanted: Sequence[Column]) -> DataFrame:
-    ready = reader.options(**{option.name: option.value for option in given.options})
+    options = {option.name: option.value for option in given.options}
+    ready = reader.options(**options)
     columns = given.columns or (wanted if source_format(given.read or given.replay).has_path else ())
     if columns:
+        check_header(given.read or given.replay, given.path, options, [column.name for column in columns])
         ready = ready.schema(_ddl(columns))
     frame: DataFrame = ready.load() if given.path is None else ready.load(given.path)
     return frame

@@ -67,6 +67,17 @@ def noted_network(fs: FileSystem, root: str) -> Network | None:
     return loads(_unsealed(path, read_whole(fs, path))) if exists(fs, path) else None
 
 
+def demand_checkpoint(fs: FileSystem, root: str, named: str) -> Network:
+    """Return the network that last ran on a checkpoint; DroverError if it is none."""
+    network = noted_network(fs, root)
+    if network is None:
+        raise DroverError(
+            f"{named} is not the checkpoint of a run: there is no network in it. "
+            "Name the folder that the run file, or drover.run, calls checkpoint."
+        )
+    return network
+
+
 def checksum_of(network: Network) -> str:
     """Return the checksum of a network as its file has it."""
     return _checksum(dumps(network).encode())

@@ -14,6 +14,8 @@ from drover.flow.state.commits import Checkpoint
 from drover.flow.state.digests import Digests
 from drover.flow.tables.internal import TablesMark, mark_from
 from drover.flow.watermarks import SourceProgress
+from drover.spark.row_totals import RowTotals, totals_from
+from drover.spark.row_totals import to_json as totals_to_json
 
 NONE: Final = -1  # the batch before Spark's first
 CHANGEOVER: Final = (
@@ -33,6 +35,7 @@ class CommitNotes:
     files: Digests = field(default_factory=dict)  # what the next start reads besides state and queries
     tables: TablesMark | None = None  # of the tables in the checkpoint; None if there never were any
     run: str | None = None  # the id of the run; None before the first commit, and in commits of earlier versions
+    totals: RowTotals = field(default_factory=RowTotals)  # rows that were not used, up to this batch
 
 
 def notes_of(checkpoint: Checkpoint) -> CommitNotes:
@@ -47,6 +50,7 @@ def notes_of(checkpoint: Checkpoint) -> CommitNotes:
         found.get("files", {}),
         mark_from(found.get("tables")),
         found.get("run"),
+        totals_from(found.get("totals", {})),
     )
 
 
@@ -60,6 +64,7 @@ def to_json(notes: CommitNotes) -> dict[str, Any]:  # Any: JSON
         "now": dict(notes.progress.now),
         **parked_to_json(notes.parked),
         "files": dict(notes.files),
+        **({} if notes.totals == RowTotals() else {"totals": totals_to_json(notes.totals)}),
         **({} if notes.run is None else {"run": notes.run}),
         **({} if notes.tables is None else {"tables": notes.tables.to_json()}),
     }

@@ -28,15 +28,18 @@ from drover.control.settings import KEYS, Control, check_pins, control_of, setti
 from drover.control.state import ControlState
 from drover.errors import DroverError, StateError
 from drover.flow.parking import ParkedOperator, describe_parked
+from drover.flow.state.commits import latest
 from drover.flow.state.storage import open_root
 from drover.network.grid import SpreadLike
 from drover.network.model import Network
 from drover.placement.plan import Plan
 from drover.spark.closed import SlotWatch
+from drover.spark.commit_notes import notes_of
 from drover.spark.facts import BatchFacts
 from drover.spark.hanging import long_running
 from drover.spark.periods import Collected, PeriodAccumulator
 from drover.spark.planner import Planner
+from drover.spark.row_totals import RowTotals
 from drover.spark.status import Status
 
 KEPT: Final = 600  # records in memory
@@ -70,6 +73,7 @@ class Controller:
         self._offered: dict[str, Proposal] = {}
         self._records: deque[PeriodRecord] = deque(maxlen=KEPT)
         self._failure: str | None = None
+        self._totals = RowTotals()
         self._closed = False  # after that, another run may own the checkpoint
         self._thread = threading.Thread(target=self._work, name="drover control", daemon=True)
 
@@ -77,6 +81,7 @@ class Controller:
         """Read what the last run on this checkpoint saved; nothing is carried out or written."""
         fs, path = open_root(self._planner.root)
         try:
+            self._totals = notes_of(latest(fs, path)).totals
             saved = history.load_state(fs, path)
             self._records.extend(history.read_records(fs, path, KEPT))
             self._state = saved.state
@@ -127,6 +132,7 @@ class Controller:
 
     def __call__(self, facts: BatchFacts) -> None:
         """Receive the facts of a batch. This runs in the thread of the batch, so it only notes the time."""
+        self._totals = facts.totals
         self._inbox.put((self._clock(), facts))
 
     def wait(self) -> None:
@@ -221,6 +227,7 @@ class Controller:
                 self._approved if self._thread.ident is None else None,
                 self._planner.parked,
                 tuple(long),
+                self._totals,
             )
 
     @property

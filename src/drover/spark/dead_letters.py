@@ -11,6 +11,7 @@ from typing import Final
 import polars as pl
 
 from drover.flow.router import REASON
+from drover.flow.row_json import row_json
 
 LETTER: Final = {"source": pl.String(), "reason": pl.String(), "row": pl.String()}
 
@@ -21,18 +22,8 @@ def dead_letter_rows(dead: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         rows.select(
             pl.lit(source).alias("source"),
             pl.col(REASON).alias("reason"),
-            pl.struct(_plain(name, kind) for name, kind in rows.schema.items() if name != REASON)
-            .struct.json_encode()
-            .alias("row"),
+            row_json(rows, (name for name in rows.columns if name != REASON)).alias("row"),
         )
         for source, rows in sorted(dead.items())
     ]
     return pl.concat([pl.DataFrame(schema=LETTER), *parts])
-
-
-def _plain(name: str, kind: pl.DataType) -> pl.Expr:
-    """Return a column in a form that JSON has: bytes in base64, times and decimals as text."""
-    column = pl.col(name)
-    if kind == pl.Binary:
-        return column.bin.encode("base64")
-    return column.cast(pl.String()) if kind.is_temporal() or kind.is_decimal() else column

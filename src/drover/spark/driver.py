@@ -53,6 +53,7 @@ from drover.spark.opening import Permissions, open_checkpoint
 from drover.spark.planner import Planner
 from drover.spark.quarantine import Quarantine
 from drover.spark.queries.service import QueryService
+from drover.spark.row_totals import RowTotals
 from drover.spark.sink_folders import FolderClaim
 from drover.spark.sinks import Sink, with_words
 from drover.spark.sources import UnifiedSources
@@ -84,6 +85,7 @@ class Driver:
     permissions: Permissions = field(default_factory=Permissions)
     renamed: Mapping[str, str] = field(default_factory=dict)  # operators that got another name when the run started
     engine: BatchEngine = field(default_factory=SparkEngine)  # computes batches
+    late: Sink | None = None  # for rows that came too late
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     history: list[BatchFacts] = field(default_factory=list)  # of the last batches, oldest first
     failure: BaseException | None = None  # the error that stopped the run
@@ -101,7 +103,10 @@ class Driver:
     _wakeup: threading.Event = field(default_factory=threading.Event)  # windows may be closed, or the run is over
 
     def __post_init__(self) -> None:
-        self.attempts = Attempts(self.network, self.root, self.planner, self.queries, self.policy, self.tables)
+        keeps_late = self.late is not None
+        self.attempts = Attempts(
+            self.network, self.root, self.planner, self.queries, self.policy, self.tables, keeps_late
+        )
         self.planner.wake = self._wakeup.set  # a resumed operator works off what it holds, even if no rows come
 
     def open(self) -> None:
@@ -158,7 +163,7 @@ class Driver:
     def _sinks(self) -> Iterator[Sink]:
         """Yield every sink of the run."""
         yield from (sink for several in self.sinks.values() for sink in several)
-        yield from (sink for sink in (self.dead_letters, self.queries.sink) if sink is not None)
+        yield from (sink for sink in (self.dead_letters, self.late, self.queries.sink) if sink is not None)
 
     def _name_files(self, claims: Iterable[FolderClaim]) -> None:
         """Tell the sinks how to name their files."""
@@ -166,6 +171,8 @@ class Driver:
         self.sinks = {stream: tuple(with_words(sink, words) for sink in each) for stream, each in self.sinks.items()}
         if self.dead_letters is not None:
             self.dead_letters = with_words(self.dead_letters, words)
+        if self.late is not None:
+            self.late = with_words(self.late, words)
         if self.queries.sink is not None:
             self.queries.use_sink(with_words(self.queries.sink, words))
 
@@ -173,6 +180,11 @@ class Driver:
     def parked(self) -> dict[str, str]:
         """Operators that failed and do not run, with the reason."""
         return {name: one.reason for name, one in self.planner.parked.items()}
+
+    @property
+    def row_totals(self) -> RowTotals:
+        """The rows that were not used in all committed batches."""
+        return notes_of(self.checkpoint).totals
 
     def listen(self, listener: Listener) -> None:
         """Call a function with the facts of every batch, once it is committed."""
@@ -303,6 +315,7 @@ class Driver:
             self._integrity.noted(),
             self._tables_mark,
             self._run_id,
+            self.row_totals.after(self.network, made.result),
         )
 
     def _publish(self, facts: BatchFacts) -> None:
@@ -324,6 +337,8 @@ class Driver:
         if self.dead_letters is not None and result.dead:
             self.dead_letters.write(dead_letter_rows(result.dead), batch, spark)
         self._tables_mark = mark_written(self._tables_mark, self.network, self.tables, batch, result.fed)
+        if self.late is not None and result.late is not None:
+            self.late.write(result.late, batch, spark)
 
     def _commit(self, batch: int, result: BatchResult, notes: Mapping[str, Any], dropped: tuple[Key, ...]) -> None:
         fs, path = open_root(self.root)

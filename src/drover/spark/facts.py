@@ -19,6 +19,7 @@ from drover.network.durations import Micros
 from drover.network.model import Network
 from drover.placement.plan import Plan
 from drover.spark.commit_notes import CommitNotes
+from drover.spark.row_totals import RowTotals, late_in
 
 if TYPE_CHECKING:  # it imports Spark, for which a request to a stopped run need not wait
     from drover.spark.batch import BatchResult
@@ -75,6 +76,8 @@ class BatchFacts:
     loaded: int = 0  # bytes of state that workers had to read
     operators: tuple[OperatorFacts, ...] = ()
     queries: QueryFacts | None = None  # None before the first query was submitted
+    late: Mapping[str, int] = field(default_factory=dict)  # rows that came too late, by operator
+    totals: RowTotals = field(default_factory=RowTotals)  # rows that were not used, in all batches of the checkpoint
 
 
 def facts_of(
@@ -114,6 +117,8 @@ def facts_of(
         sum(report.loaded for report in result.reports),
         tuple(one for report in result.reports for one in report.operators),
         queries,
+        late_in(result),
+        notes.totals,
     )
 
 

@@ -29,10 +29,11 @@ from drover.spark.controller import Controller
 from drover.spark.driver import Driver, Listener
 from drover.spark.endpoint import Endpoint
 from drover.spark.failures import as_drover_error
-from drover.spark.progress import describe
+from drover.spark.progress import describe, state_operators
 from drover.spark.queries.catalog import QueryLike, Receipt
 from drover.spark.queries.moving import move
 from drover.spark.queries.service import QueryService
+from drover.spark.row_totals import RowTotals
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +86,8 @@ class Handle:
         # Spark reports a batch a moment after drover has committed it. Take the last batch that both have reported.
         reported = progress.get("batchId")
         both = [facts for facts in history if facts.spark_batch == reported]
-        return {**progress, "drover": describe((both or history)[-1])}
+        facts = (both or history)[-1]
+        return {**progress, "stateOperators": state_operators(facts), "drover": describe(facts)}
 
     @property
     def recentProgress(self) -> list[dict[str, Any]]:  # noqa: N802 - Spark's name
@@ -178,6 +180,11 @@ class Handle:
     def held(self) -> dict[str, ParkedOperator]:
         """The parked operators with what they hold: rows, bytes, and since which batch and time."""
         return dict(self._driver.planner.parked)
+
+    @property
+    def row_totals(self) -> RowTotals:
+        """The rows that the run did not use, over all batches: late rows by operator, and dead letters by source."""
+        return self._driver.row_totals
 
     def resume(self, operator: str) -> None:
         """Run a parked operator again from the next batch on, with its state from before the failure.

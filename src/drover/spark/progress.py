@@ -5,11 +5,14 @@ Rule 1: this is the edge: dashboards and scripts read these keys, so they do not
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from drover.flow.node import OperatorFacts
 from drover.flow.parking import ParkedOperator
 from drover.spark.facts import BatchFacts, BatchSeconds, QueryFacts
+from drover.spark.row_totals import to_json
+
+STATE_METRICS: Final = ("numRowsTotal", "numRowsUpdated", "memoryUsedBytes", "numRowsDroppedByWatermark")
 
 
 def describe(facts: BatchFacts) -> dict[str, Any]:  # Any: JSON
@@ -25,6 +28,8 @@ def describe(facts: BatchFacts) -> dict[str, Any]:  # Any: JSON
         "routed": [edge._asdict() for edge in facts.routed],
         "rows": dict(facts.rows_out),
         "deadLetters": dict(facts.dead_letters),
+        "lateRows": dict(facts.late),
+        "totals": to_json(facts.totals),
         "watermarks": dict(facts.watermarks),
         "parked": {name: one.reason for name, one in facts.parked.items()},
         "held": {name: _held(one) for name, one in facts.parked.items() if one.holds},
@@ -34,6 +39,23 @@ def describe(facts: BatchFacts) -> dict[str, Any]:  # Any: JSON
         "samples": [_sample(one) for one in facts.operators],
     }
     return found if facts.queries is None else {**found, "queries": _queries(facts.queries)}
+
+
+def state_operators(facts: BatchFacts) -> list[dict[str, Any]]:  # Any: JSON
+    """Return the operators with state in the shape of Spark's `stateOperators`.
+
+    A spread join has one entry for all its instances. Rows that several of them hold count for each.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for one in facts.operators:
+        if one.state is not None:
+            name = one.sample.operator
+            entry = found.setdefault(name, {"operatorName": name} | dict.fromkeys(STATE_METRICS, 0))
+            entry["numRowsTotal"] += one.state.rows
+            entry["numRowsUpdated"] += one.state.updated
+            entry["memoryUsedBytes"] += one.sample.state_bytes
+            entry["numRowsDroppedByWatermark"] += sum(one.state.late.values())
+    return list(found.values())
 
 
 def _seconds(seconds: BatchSeconds) -> dict[str, float]:

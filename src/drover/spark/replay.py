@@ -29,6 +29,7 @@ from pyspark.sql.types import StructType
 
 from drover.errors import DroverError
 from drover.runs.formats import SOURCE_FORMATS
+from drover.spark.csv_header import check_header
 from drover.spark.daemon import silence_broken_pipe
 
 silence_broken_pipe(sys.modules["__main__"])
@@ -87,7 +88,10 @@ def _read(spark: SparkSession, path: str, schema: str | StructType | None, optio
             "Rename it, or pass a DataFrame."
         )
     reader = spark.read.format(kind).options(**options)
-    return (reader.schema(schema) if schema is not None else reader).load(path)
+    frame = (reader.schema(schema) if schema is not None else reader).load(path)
+    if schema is not None:
+        check_header(kind, path, options, frame.columns)
+    return frame
 
 
 @cache

@@ -14,6 +14,7 @@ from typing import Any, Final, Generic, TypeVar
 from drover.control.record import PeriodOutcome, to_json
 from drover.errors import DroverError, nearest, shorten
 from drover.spark.controller import Controller
+from drover.spark.row_totals import to_json as totals_to_json
 
 Answer = dict[str, Any]  # Any: JSON
 Fields = Mapping[str, Any]
@@ -68,6 +69,7 @@ def _status(controller: Controller, _fields: Fields) -> Answer:
         "failure": found.failure,
         "running_long": [{**asdict(one), "seconds": round(seconds, 1)} for one, seconds in found.running_long],
         "parked": [{"operator": name, **asdict(one)} for name, one in found.parked.items()],
+        "totals": totals_to_json(found.totals),
     }
 
 

@@ -27,6 +27,7 @@ from drover.spark.driver import Driver
 from drover.spark.endpoint import Endpoint
 from drover.spark.handle import Handle
 from drover.spark.idle import close_when_idle
+from drover.spark.kept_letters import KeptLetters
 from drover.spark.offsets import location
 from drover.spark.opening import Permissions
 from drover.spark.planner import Planner
@@ -68,6 +69,7 @@ def run(
     cluster: TreeCluster | Mapping[str, Any] | None = None,  # Any: as in a run file
     allow_changes: bool | str | Sequence[str] = False,
     existing: str = "refuse",
+    late: AnySink | None = None,
 ) -> Handle:
     """Start a network and return its handle.
 
@@ -85,7 +87,11 @@ def run(
     - `resume`: parked operators that run again from the next batch on, for example because you have mended a function.
     - `without`: operators and submitted queries that are parked before the first batch, even if it has begun. This is
       the last resort if they keep the run from starting.
-    - `dead_letters`: a sink for rows that do not fit their source.
+    - `dead_letters`: a sink for rows that do not fit their source. Without one, the checkpoint keeps the newest of
+      them: see `drover dead-letters`.
+    - `late`: a sink for rows that came after the watermark of an operator, with the operator, the source, the event
+      time, the watermark, and the row as JSON. Late rows are counted with and without a sink. Late rows of submitted
+      queries are only counted.
     - `tables`: the database of each table as a URI (`sqlite:///path/to/file.db`, `postgresql://user@host/database`).
       Append `#name` or `#schema.name` if the table has another name there. A table that is left out is in `tables.db`
       in the checkpoint. A table that operators write is created if it does not exist; one that they only read must
@@ -122,13 +128,13 @@ def run(
         planner,
         service,
         failure_policy(on_failure, hold_bytes, stop_on_failure=stop_on_failure),
-        None if dead_letters is None else _sink(dead_letters),
+        KeptLetters(checkpoint) if dead_letters is None else _sink(dead_letters),
         _addresses(network, tables or {}, checkpoint),
         Permissions((allow_changes,) if isinstance(allow_changes, str) else allow_changes, existing_rows(existing)),
+        late=None if late is None else _sink(late),
     )
     _open(driver, resume, without)
     driver.listen(controller)
-    rename_history(*open_root(checkpoint), driver.renamed)
     controller.start()
     listening = _listen(controller, service, checkpoint) if endpoint else None
     try:
@@ -145,12 +151,6 @@ def run(
     return Handle(reading.frame.sparkSession, query, driver, controller, service, listening, closes=drains)
 
 
-def _start_query(driver: Driver, trigger: Mapping[str, Any] | None) -> StreamingQuery:  # Any: as in `run`
-    writer = driver.reading.frame.writeStream.queryName(driver.network.name).foreachBatch(driver.process)
-    writer = writer.option("checkpointLocation", location(driver.root))
-    return (writer.trigger(**trigger) if trigger else writer).start()
-
-
 def _open(driver: Driver, resume: Sequence[str], without: Sequence[str]) -> None:
     """Open the checkpoint, and ask for operators that shall run again or not at all."""
     driver.open()
@@ -162,6 +162,12 @@ def _open(driver: Driver, resume: Sequence[str], without: Sequence[str]) -> None
     except DroverError:
         driver.close()
         raise
+
+
+def _start_query(driver: Driver, trigger: Mapping[str, Any] | None) -> StreamingQuery:  # Any: as in `run`
+    writer = driver.reading.frame.writeStream.queryName(driver.network.name).foreachBatch(driver.process)
+    writer = writer.option("checkpointLocation", location(driver.root))
+    return (writer.trigger(**trigger) if trigger else writer).start()
 
 
 def _listen(controller: Controller, queries: QueryService, checkpoint: str) -> Endpoint | None:

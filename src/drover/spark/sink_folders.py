@@ -103,8 +103,9 @@ def _check(folder: SinkFolder, run: RunIdentity, committed: int) -> FolderClaim:
         return FolderClaim(path, run.id, own["added"] is not None)
     rows = [path / name for name in _names(path) if _has_rows(name)] + list(_query_rows(path))
     stale = tuple(path / found.string for found in markers)
-    if not rows or (run.upgraded and not markers and _could_be_own(rows, committed)):
-        return FolderClaim(path, run.id, deleted=stale)
+    # A run that has written nothing yet may still be running, so its folder is not free either.
+    if not markers and (not rows or (run.upgraded and _could_be_own(rows, committed))):
+        return FolderClaim(path, run.id)
     if folder.existing is ExistingRows.ADOPT:
         return FolderClaim(path, run.id, added=True)
     foreign = [one for one in rows if not DATA.fullmatch(one.name)]
@@ -116,6 +117,11 @@ def _check(folder: SinkFolder, run: RunIdentity, committed: int) -> FolderClaim:
 
 def _refusal(path: Path, rows: list[Path], runs: list[str], foreign: list[Path]) -> DroverError:
     files = count(len(rows), "file")
+    if not rows:
+        return DroverError(
+            f"the sink folder {path} belongs to run {', '.join(run[:8] for run in runs)}, though it has no rows yet. "
+            "Name another folder, or write --overwrite (existing='overwrite') if that run is over."
+        )
     if foreign:
         return DroverError(
             f"the sink folder {path} has {files} of rows, and drover has not written {foreign[0].name}. Name another "

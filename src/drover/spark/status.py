@@ -10,6 +10,7 @@ from drover.control.settings import Mode
 from drover.flow.breadcrumbs import Breadcrumb
 from drover.flow.parking import ParkedOperator
 from drover.placement.plan import Plan
+from drover.spark.row_totals import RowTotals
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +28,4 @@ class Status:
     approved: Proposal | None = None  # of a stopped run: applied when it starts again
     parked: Mapping[str, ParkedOperator] = field(default_factory=dict)  # operators that failed and do not run
     running_long: tuple[tuple[Breadcrumb, float], ...] = ()  # what runs for long in this batch, with its seconds
+    totals: RowTotals = field(default_factory=RowTotals)  # rows that the run did not use

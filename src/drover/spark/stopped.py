@@ -25,7 +25,7 @@ from drover.flow.state.lock import Holder, hold
 from drover.flow.state.storage import local_path, open_root
 from drover.network.model import Network
 from drover.placement.plan import round_robin
-from drover.spark.changes import noted_network
+from drover.spark.changes import demand_checkpoint
 from drover.spark.controller import Controller
 from drover.spark.offsets import read_progress, spark_batch
 from drover.spark.planner import Planner
@@ -37,13 +37,7 @@ from drover.spark.trees import noted_cluster
 
 
 def _network_of(checkpoint: str) -> Network:
-    network = noted_network(*open_root(checkpoint))
-    if network is None:
-        raise DroverError(
-            f"{checkpoint} is not the checkpoint of a run: there is no network in it. "
-            "Name the folder that the run file, or drover.run, calls checkpoint."
-        )
-    return network
+    return demand_checkpoint(*open_root(checkpoint), checkpoint)
 
 
 def controller_of(checkpoint: str, *, begun: bool = False) -> Controller:

@@ -99,6 +99,7 @@ def test_shared_windows_are_those_of_each_member(
     table = make_members(shape, count, [f"q{i}" for i in count], [0] * len(shaped), [one.constants for one in shaped])
     local = make_local_members(shape, table, 0)
     given_out = []
+    dropped: list[list[int]] = [[], []]  # late rows by batch, with and without sharing
     for sharing in (True, False):
         family = RunFamily(shape, lambda _: None, sharing=sharing)
         assert bool(family.shared) == sharing
@@ -107,13 +108,17 @@ def test_shared_windows_are_those_of_each_member(
         for number, batch in enumerate([*batches, []]):
             now = MICROS + number * 5 * UNITS["s"]
             frame = pl.DataFrame(batch, schema=SCHEMA, orient="row")
+            for state in states:
+                state.begin()
             output = family.run({"rows": frame}, local, states, [Watermarks(late, now)] * 2, most=20)
             pieces.append(with_names(output, local))
+            dropped[sharing].append(output.late)
             late = now
         end = Watermarks(late, MICROS + 100 * UNITS["s"])
         pieces.append(with_names(family.run({}, local, states, [end, end]), local))
         given_out.append(pl.concat(pieces))
     assert_same_rows(*given_out)
+    assert dropped[True] == dropped[False]
 
 
 @pytest.mark.parametrize(

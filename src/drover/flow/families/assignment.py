@@ -55,6 +55,7 @@ class MemberCounts:
     state_bytes: int
     busy: float  # CPU seconds
     table: pa.Table | None  # None unless the batch is measured
+    late: int = 0  # rows that came too late, counted for each member
 
 
 @dataclass(frozen=True, slots=True)

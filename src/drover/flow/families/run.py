@@ -32,6 +32,7 @@ class FamilyOutput:
     rows: pl.DataFrame  # without the member column
     positions: Ints  # (rows,)
     rows_in: Ints  # (n,)
+    late: int = 0  # rows that came too late, counted for each member
 
 
 class RunFamily:
@@ -88,13 +89,16 @@ class RunFamily:
         # Slices are cut by these pairs. Shared aggregates add no pairs: they take their rows at once, here, and only
         # emit their windows with the slices.
         pairs = rows_in.copy()
+        late = 0
         for one in self.shared:
             runner = self.runners[one.aggregate]
             state = states[one.aggregate]
             watermark = watermarks[one.aggregate]
             assert isinstance(runner, RunAggregate)
             (stream,) = self.shape.steps[one.aggregate if one.filter is None else one.filter].inputs
-            rows_in += update_panes(one, runner, common[stream], local, state, watermark, memo)
+            taken, dropped = update_panes(one, runner, common[stream], local, state, watermark, memo)
+            rows_in += taken
+            late += dropped
         pieces = []
         found = []
         for first, last in member_slices(pairs, most):
@@ -107,7 +111,12 @@ class RunFamily:
                 pieces.append(results.select(list(self.output)))
         rows = pl.concat(pieces) if pieces else self.no_results
         positions = np.concatenate(found) if found else np.zeros(0, np.int64)
-        return FamilyOutput(rows, positions, rows_in)
+        late += sum(self._late(step, state, len(local)) for step, state in zip(self.shape.steps, states, strict=True))
+        return FamilyOutput(rows, positions, rows_in, late)
+
+    def _late(self, step: ShapeStep, state: UnitState, members: int) -> int:
+        """Return how many rows a step dropped as late; a row of a common step is a row of every member."""
+        return sum(rows.height for rows in state.late.values()) * (members if step.is_common else 1)
 
     def _run_common(
         self, number: int, step: ShapeStep, common: Streams, state: UnitState, watermark: Watermarks

@@ -169,4 +169,4 @@ def _tally(
             "busy": busy * weights / max(weights.sum(), 1),
         }
         table = pa.table({name: pa.array(column) for name, column in columns.items()})
-    return MemberCounts(family, node, int(output.rows_in.sum()), output.rows.height, size, busy, table)
+    return MemberCounts(family, node, int(output.rows_in.sum()), output.rows.height, size, busy, table, output.late)

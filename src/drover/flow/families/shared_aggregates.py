@@ -10,6 +10,7 @@ which are added in another order.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -104,8 +105,11 @@ def update_panes(
     state: UnitState,
     watermark: Watermarks,
     memo: Memo | None = None,
-) -> Ints:
-    """Add the rows of a batch to the panes of all members; return the number of rows of each member, (n,)."""
+) -> tuple[Ints, int]:
+    """Add the rows of a batch to the panes of all members.
+
+    Return the number of rows of each member, (n,), and how many rows came too late, counted for each member.
+    """
     shape = local.shape
     step = shape.steps[shared.aggregate if shared.filter is None else shared.filter]
     found, group, lookup = match_rows(step, rows, local, memo)
@@ -113,35 +117,45 @@ def update_panes(
     groups = 1 if lookup is None else lookup.groups
     rows_in = np.bincount(group, minlength=groups)[group_of]
     if not found.height:
-        return rows_in
-    cells = Cells(runner, shared.bound, found.with_columns(pl.Series(CELL, group)), watermark)
+        return rows_in, 0
     limits = None
     if shared.bound is not None:
         limits = local.constants[f"{shape.query.constant}{shared.bound.constant}"].to_physical().to_numpy()
-    of_group = np.bincount(cells.group, minlength=groups)
-    first_of = np.cumsum(of_group) - of_group
+    seen = UnitState()  # only to learn which rows are late
+    keyed = runner.in_panes(found.with_columns(pl.Series(CELL, group)), seen, watermark)
+    cells = Cells(runner, shared.bound, keyed)
     pieces = []
-    for first, last in member_slices(of_group[group_of], MOST_PAIRS):
-        counts = of_group[group_of[first:last]]
-        members = np.repeat(np.arange(first, last), counts)
-        ends = np.cumsum(counts)
-        chosen = np.arange(len(members)) + np.repeat(first_of[group_of[first:last]] - (ends - counts), counts)
-        reach = cells.reach(chosen, None if limits is None else limits[members])
+    for members, chosen, reach in _reached(cells, group_of, groups, limits):
         some = reach > 0
         at = cells.start[chosen[some]] + reach[some] - 1
         panes = cells.running[at].with_columns(pl.Series(shape.member, local.numbers[members[some]]))
         pieces.append(panes.select(PANE, *runner.groups, *cells.kept))
     runner.take_panes(pl.concat(pieces), state)
-    return rows_in
+    late = 0
+    for behind in seen.late.values():
+        dropped = Cells(runner, shared.bound, runner.in_panes(behind, seen, Watermarks(None, None)))
+        late += sum(int(reach.sum()) for _, _, reach in _reached(dropped, group_of, groups, limits))
+    return rows_in, late
+
+
+def _reached(cells: Cells, group_of: Ints, groups: int, limits: Values | None) -> Iterator[tuple[Ints, Ints, Ints]]:
+    """Yield pairs of members and cells, and how many rows of the cell belong to the member; all are (k,)."""
+    of_group = np.bincount(cells.group, minlength=groups)
+    first_of = np.cumsum(of_group) - of_group
+    for first, last in member_slices(of_group[group_of], MOST_PAIRS):
+        counts = of_group[group_of[first:last]]
+        members = np.repeat(np.arange(first, last), counts)
+        ends = np.cumsum(counts)
+        chosen = np.arange(len(members)) + np.repeat(first_of[group_of[first:last]] - (ends - counts), counts)
+        yield members, chosen, cells.reach(chosen, None if limits is None else limits[members])
 
 
 class Cells:
     """Rows sorted by cell, and within a cell by the compared value: the rows of a member are a prefix of the cell."""
 
-    def __init__(self, runner: RunAggregate, bound: Bound | None, rows: pl.DataFrame, watermark: Watermarks) -> None:
+    def __init__(self, runner: RunAggregate, bound: Bound | None, keyed: pl.DataFrame) -> None:
         self.sign = "" if bound is None else bound.sign
         self.descends = self.sign in (">", ">=")
-        keyed = runner.in_panes(rows, watermark)
         if bound is not None:
             keyed = keyed.with_columns(to_polars(bound.expression).to_physical().alias(BOUND))
             if keyed[BOUND].null_count():

@@ -13,7 +13,7 @@ from typing import Final
 
 import polars as pl
 
-from drover.flow.operators.base import CompileContext, Frames, UnitState, Watermarks
+from drover.flow.operators.base import CompileContext, Frames, UnitState, Watermarks, on_time
 from drover.flow.operators.partials import make_partial
 from drover.network.durations import Micros
 from drover.network.expressions import parse_aggregate, to_polars
@@ -63,7 +63,7 @@ class RunAggregate:
     def _take_in(self, rows: pl.DataFrame, state: UnitState, clock: Watermarks) -> None:
         if not rows.height:
             return
-        keyed = self.in_panes(rows, clock)
+        keyed = self.in_panes(rows, state, clock)
         keys = [PANE, *self.groups]
         made = [expr.alias(name) for partial in self.partials.values() for name, expr in partial.make.items()]
         self.take_panes(keyed.group_by(keys, maintain_order=True).agg(made), state)
@@ -72,11 +72,11 @@ class RunAggregate:
             if (values := state.parts.get(part)) is not None and values.n_chunks() > MOST_CHUNKS:
                 state.merge(part, values.unique(maintain_order=True))
 
-    def in_panes(self, rows: pl.DataFrame, clock: Watermarks) -> pl.DataFrame:
-        """Return the rows that are not late, each with its pane."""
+    def in_panes(self, rows: pl.DataFrame, state: UnitState, clock: Watermarks) -> pl.DataFrame:
+        """Return the rows that are not late, each with its pane; note the others in the state."""
         micros = pl.col(self.time).dt.epoch("us")
         if self.may_be_late and clock.late is not None:
-            rows = rows.filter(micros >= oldest_needed(self.operator, clock.late))
+            rows = on_time(rows, micros >= oldest_needed(self.operator, clock.late), state, self.operator.input)
         return rows.with_columns((micros - micros % self.pane).alias(PANE))
 
     def take_panes(self, made: pl.DataFrame, state: UnitState) -> None:

@@ -57,18 +57,21 @@ class UnitState:
     bounds: dict[str, Micros] = field(default_factory=dict)
     appended: dict[str, pl.DataFrame] = field(default_factory=dict)
     replaced: dict[str, pl.DataFrame] = field(default_factory=dict)
+    late: dict[str, pl.DataFrame] = field(default_factory=dict)  # rows that came too late in this batch, by input
     _before: tuple[dict[str, pl.DataFrame], dict[str, Micros]] = field(default_factory=lambda: ({}, {}))
 
     def begin(self) -> None:
         """Start a batch; `restore` returns to this point."""
         self.appended = {}
         self.replaced = {}
+        self.late = {}
         self._before = (dict(self.parts), dict(self.bounds))
 
     def restore(self) -> None:
         """Undo the changes of this batch."""
         self.appended = {}
         self.replaced = {}
+        self.late = {}
         parts, bounds = self._before
         self.parts = dict(parts)
         self.bounds = dict(bounds)
@@ -94,6 +97,11 @@ class UnitState:
         """Replace a part's live rows by fewer rows of the same meaning; the log stays as it is."""
         self.parts[part] = rows
 
+    def drop_late(self, stream: str, rows: pl.DataFrame) -> None:
+        """Note rows of an input that came too late, so that they are counted."""
+        before = self.late.get(stream)
+        self.late[stream] = rows if before is None else pl.concat([before, rows])
+
     def evict(self, part: str, bound: Micros) -> None:
         """Drop the rows of a part whose time is below `bound`."""
         if bound <= self.bounds.get(part, bound - 1):
@@ -115,6 +123,14 @@ def passing(rows: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
     if condition.meta.root_names():
         return rows.filter(condition)
     return rows if pl.select(condition).item() else rows.clear()
+
+
+def on_time(rows: pl.DataFrame, fits: pl.Expr, state: UnitState, stream: str) -> pl.DataFrame:
+    """Return the rows of an input for which `fits` is true, and note the others as late."""
+    kept = rows.filter(fits)
+    if kept.height < rows.height:
+        state.drop_late(stream, rows.filter(fits.not_()))
+    return kept
 
 
 class Runner(Protocol):

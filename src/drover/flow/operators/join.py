@@ -75,7 +75,7 @@ class RunJoin:
 
     def run(self, inputs: Frames, state: UnitState, clock: Watermarks) -> dict[str, pl.DataFrame]:
         """Pair the batch's rows with each other and with the windows, then keep them."""
-        new = {side: self._enter(side, inputs[port], clock) for side, port in self.ports.items()}
+        new = {side: self._enter(side, inputs[port], state, clock) for side, port in self.ports.items()}
         old_left = state.parts.get(LEFT)
         for side in (LEFT, RIGHT):
             state.append(side, new[side])
@@ -87,12 +87,19 @@ class RunJoin:
                 state.evict(side, clock.now - self.windows[side] + 1)
         return {self.operator.name: pl.concat(found) if found else pl.DataFrame(schema=self.output)}
 
-    def _enter(self, side: str, rows: pl.DataFrame, clock: Watermarks) -> pl.DataFrame:
+    def _enter(self, side: str, rows: pl.DataFrame, state: UnitState, clock: Watermarks) -> pl.DataFrame:
         micros = pl.col(self.times[side]).dt.epoch("us")
         if self.may_be_late[side] and clock.late is not None:
-            rows = rows.filter(micros > clock.late)
+            in_time = rows.filter(micros > clock.late)
+            if in_time.height < rows.height:
+                self._drop_late(side, rows.filter(micros <= clock.late), state)
+            rows = in_time
         kept = (pl.col(name).alias(f"{side}.{name}") for name in self.kept[side])
         return rows.select(micros.alias(f"{side}.{TIME}"), *kept, *self._marks(side))
+
+    def _drop_late(self, side: str, rows: pl.DataFrame, state: UnitState) -> None:
+        """Note the rows of one side that came too late."""
+        state.drop_late(self.operator.inputs[side == RIGHT], rows)
 
     def _marks(self, side: str) -> list[pl.Expr]:
         """Return the columns that a window adds to every row."""

@@ -12,7 +12,7 @@ from typing import Final
 import polars as pl
 
 from drover.flow.operators.aggregate import PANE, START, RunAggregate, as_instant, oldest_needed, tag_windows
-from drover.flow.operators.base import CompileContext, Frames, Runner, UnitState, Watermarks
+from drover.flow.operators.base import CompileContext, Frames, Runner, UnitState, Watermarks, on_time
 from drover.network.expressions import aggregate_to_polars, parse_aggregate
 from drover.network.operators import WINDOW_END, WINDOW_START, WINDOW_TIME, Aggregate
 from drover.network.types import polars_type
@@ -45,11 +45,11 @@ class RunTimeout:
 
     def run(self, inputs: Frames, state: UnitState, clock: Watermarks) -> dict[str, pl.DataFrame]:
         """Add the batch's rows and emit the windows that close."""
-        micros = pl.col(self.time).dt.epoch("us").alias(PANE)
-        rows = inputs[self.operator.input].select(micros, *self.kept)
+        micros = pl.col(self.time).dt.epoch("us")
+        rows = inputs[self.operator.input]
         if self.may_be_late and clock.late is not None:
-            rows = rows.filter(pl.col(PANE) > clock.late)
-        state.append(ROWS, rows)
+            rows = on_time(rows, micros > clock.late, state, self.operator.input)
+        state.append(ROWS, rows.select(micros.alias(PANE), *self.kept))
         result = self._give_out(state, clock)
         if clock.now is not None:
             state.evict(ROWS, oldest_needed(self.operator, clock.now))

@@ -50,7 +50,11 @@ class RunUserDefined:
         time = self.input.time or ""
         rows = rows.select(pl.col(time).dt.epoch("us").alias(MICROS), pl.all())
         if self.may_be_late and clock.late is not None:
-            rows = rows.filter(pl.col(MICROS) > clock.late)
+            in_time = rows.filter(pl.col(MICROS) > clock.late)
+            if in_time.height < rows.height:
+                late = rows.filter(pl.col(MICROS) <= clock.late)
+                state.drop_late(self.operator.input, late.drop(MICROS))
+            rows = in_time
         state.append(WAITING, rows)
         waiting = state.parts.get(WAITING)
         if waiting is None or clock.now is None:

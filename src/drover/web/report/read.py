@@ -32,6 +32,7 @@ from drover.placement.plan import Plan
 from drover.spark.changes import NETWORK, noted_network
 from drover.spark.commit_notes import notes_of
 from drover.spark.queries.stopped import StoredQueries, find
+from drover.spark.row_totals import RowTotals
 
 V = TypeVar("V")
 NEWEST: Final = sys.maxsize  # a batch after all others
@@ -53,6 +54,7 @@ class RunFiles:
     queries: StoredQueries | None = None  # None if no query was ever submitted
     query_metrics: Figures | None = None  # last measurements of queries; None if there are none
     parked: Mapping[str, ParkedOperator] = field(default_factory=dict)  # operators that failed and do not run
+    totals: RowTotals = field(default_factory=RowTotals)  # rows that the run did not use
 
 
 def read_run(checkpoint: str | os.PathLike[str], last: int | None = None) -> RunFiles:
@@ -77,6 +79,7 @@ def read_run(checkpoint: str | os.PathLike[str], last: int | None = None) -> Run
         queries = _read_part(missing, "queries", lambda: find(os.fspath(checkpoint)))
         metrics = _query_metrics(fs, root, missing)
     parked = _read_part(missing, "parked operators", lambda: notes_of(latest(fs, root)).parked)
+    totals = _read_part(missing, "late rows and dead letters", lambda: notes_of(latest(fs, root)).totals)
     saved_name = "" if saved is None else saved.network
     return RunFiles(
         checkpoint=os.fspath(checkpoint),
@@ -91,6 +94,7 @@ def read_run(checkpoint: str | os.PathLike[str], last: int | None = None) -> Run
         queries=queries,
         query_metrics=metrics,
         parked=parked or {},
+        totals=totals or RowTotals(),
     )
 
 

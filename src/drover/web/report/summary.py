@@ -13,6 +13,7 @@ from drover.control.settings import Control
 from drover.control.view import capacities
 from drover.flow.parking import describe_parked
 from drover.load.headroom import Headroom
+from drover.spark.row_totals import sentences, to_json
 from drover.web.formatting import clock, duration, finite, number, percent, seconds, size
 from drover.web.report.model import ReportModel
 from drover.web.report.queries import QueryOverview
@@ -21,7 +22,7 @@ from drover.wording import count, plural
 
 def summary_sentences(report: ReportModel) -> tuple[str, ...]:
     """Return the most important facts, one sentence or two each."""
-    topics = (_scope, _parked, _plan, _decisions, _loads, _batches, _headroom, _queries)
+    topics = (_scope, _parked, _unused, _plan, _decisions, _loads, _batches, _headroom, _queries)
     return tuple(sentence for topic in topics for sentence in topic(report))
 
 
@@ -40,6 +41,10 @@ def _scope(report: ReportModel) -> Iterator[str]:
 
 def _parked(report: ReportModel) -> Iterator[str]:
     return (f"Operator {describe_parked(name, one)}" for name, one in report.files.parked.items())
+
+
+def _unused(report: ReportModel) -> Iterator[str]:
+    yield from sentences(report.files.totals)
 
 
 def _plan(report: ReportModel) -> Iterator[str]:
@@ -174,6 +179,7 @@ def summary_data(report: ReportModel) -> dict[str, Any]:  # Any: JSON
         "headroom": None if report.headroom is None else _headroom_data(report.headroom),
         "queries": None if report.queries is None else _query_data(report.queries),
         "parked": {name: asdict(one) for name, one in report.files.parked.items()},
+        "totals": to_json(report.files.totals),
         "missing": list(report.missing),
     }
 
