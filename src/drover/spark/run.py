@@ -140,10 +140,9 @@ def run(
     try:
         query = _start_query(driver, trigger)
     except BaseException:
-        if listening is not None:
-            listening.close()
-        controller.close()
-        driver.close()
+        for opened in (listening, controller, driver):
+            if opened is not None:
+                opened.close()
         raise
     drains = any((trigger or {}).get(word) for word in ("availableNow", "once"))
     if not drains:
