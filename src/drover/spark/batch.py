@@ -71,14 +71,21 @@ class BatchEngine(Protocol):
         """Run one micro-batch."""
         ...
 
+    def close(self) -> None:
+        """End what the engine has running between batches."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
-class SparkEngine:
+class ShuffleEngine:
     """Computes a micro-batch as one Spark job."""
 
     def run(self, rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> BatchResult:
         """Run one micro-batch."""
         return run_batch(rows, layout, assignment)
+
+    def close(self) -> None:
+        """Do nothing: between batches, nothing runs."""
 
 
 def run_batch(rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> BatchResult:
@@ -92,8 +99,13 @@ def run_batch(rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> 
         f"drover batch {assignment.batch}: {len(layout.shapes)} sources, {schedule.nodes} nodes, {schedule.hops} hops, "
         f"{sum(map(len, schedule.runs.values()))} operators"
     )
+    return gather(*fetch(collect_frames(rows.sparkSession, made, what), assignment.root))
+
+
+def collect_frames(spark: SparkSession, made: DataFrame, what: str) -> Iterator[Frame]:
+    """Run one Spark job, which its page calls `what`, and return the frames that it makes."""
     try:
-        with _one_job(rows.sparkSession), _described(rows.sparkSession.sparkContext, what):
+        with _one_job(spark), _described(spark.sparkContext, what):
             collected = made.toArrow()
     except PythonException as error:
         raise _drovers_error(error) from error
@@ -101,7 +113,7 @@ def run_batch(rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> 
         if died := worker_death(str(error)):
             raise died from error
         raise
-    return gather(*fetch(frames_of(collected.columns), assignment.root))
+    return frames_of(collected.columns)
 
 
 def worker_death(text: str) -> WorkerDiedError | None:

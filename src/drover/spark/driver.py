@@ -41,7 +41,7 @@ from drover.network.model import Network
 from drover.network.operators import Operator
 from drover.placement.plan import Plan
 from drover.spark.attempts import Attempt, Attempts, AttemptStart
-from drover.spark.batch import BatchEngine, BatchResult, SparkEngine
+from drover.spark.batch import BatchEngine, BatchResult, ShuffleEngine
 from drover.spark.clean_stop import mark_stop, void_stop
 from drover.spark.commit_notes import CommitNotes, notes_of, to_json
 from drover.spark.dead_letters import dead_letter_rows
@@ -84,7 +84,7 @@ class Driver:
     tables: Mapping[str, Address] = field(default_factory=dict, repr=False)  # of every table that operators use
     permissions: Permissions = field(default_factory=Permissions)
     renamed: Mapping[str, str] = field(default_factory=dict)  # operators that got another name when the run started
-    engine: BatchEngine = field(default_factory=SparkEngine)  # computes batches
+    engine: BatchEngine = field(default_factory=ShuffleEngine)  # computes batches
     late: Sink | None = None  # for rows that came too late
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     history: list[BatchFacts] = field(default_factory=list)  # of the last batches, oldest first
@@ -146,6 +146,7 @@ class Driver:
     def close(self) -> None:
         """Unlock the checkpoint, once the running batch has ended."""
         with self._batch_lock:
+            self.engine.close()
             self.queries.close()
             if self._lock is not None:
                 try:

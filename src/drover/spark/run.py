@@ -25,6 +25,7 @@ from drover.placement.starting_plans import DEFAULT_NODES, DEFAULT_PLAN, STARTIN
 from drover.spark.controller import Controller
 from drover.spark.driver import Driver
 from drover.spark.endpoint import Endpoint
+from drover.spark.engines import engine_choice, engine_of
 from drover.spark.handle import Handle
 from drover.spark.idle import close_when_idle
 from drover.spark.kept_letters import KeptLetters
@@ -70,6 +71,7 @@ def run(
     allow_changes: bool | str | Sequence[str] = False,
     existing: str = "refuse",
     late: AnySink | None = None,
+    engine: str = "shuffle",
 ) -> Handle:
     """Start a network and return its handle.
 
@@ -131,6 +133,7 @@ def run(
         KeptLetters(checkpoint) if dead_letters is None else _sink(dead_letters),
         _addresses(network, tables or {}, checkpoint),
         Permissions((allow_changes,) if isinstance(allow_changes, str) else allow_changes, existing_rows(existing)),
+        engine=engine_of(engine_choice(engine), reading.frame.sparkSession, planner.plan.nodes),
         late=None if late is None else _sink(late),
     )
     _open(driver, resume, without)
