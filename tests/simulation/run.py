@@ -1,0 +1,296 @@
+"""One simulated run from its first start to its end, through crashes, faults and restarts.
+
+Rule 1: driver, planner, catalog, control loop, sinks, tables and state are the real ones. Spark, the disk and time are
+simulated.
+Rule 2: everything is drawn from one seed, in one thread. So a seed that fails fails again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import polars as pl
+from numpy.random import Generator, default_rng
+
+from drover.control.settings import Control
+from drover.errors import DroverError
+from drover.flow.breadcrumbs import folder_of
+from drover.flow.instances import explicit
+from drover.flow.tables import addresses
+from drover.placement.plan import round_robin
+from drover.spark import attempts, driver, tasks
+from drover.spark.commit_notes import notes_of
+from drover.spark.controller import Controller
+from drover.spark.driver import Driver
+from drover.spark.facts import BatchFacts
+from drover.spark.planner import Planner
+from drover.spark.queries.catalog import QueryCatalog
+from drover.spark.queries.service import QueryService
+from drover.spark.sinks import Files
+from tests.flow.holding import break_functions
+from tests.simulation.calls import StorageCalls
+from tests.simulation.clock import VirtualClock
+from tests.simulation.disk import SimulatedDisk
+from tests.simulation.faults import Fault, FaultKind, Faults, RunDiedError
+from tests.simulation.history import History, draw_history
+from tests.simulation.spark import Ranges, SimulatedEngine, SimulatedQuery, SparkLogError, unified
+
+MOST_STARTS = 12  # in a row that fail; more means that the run cannot continue
+
+
+class StuckError(AssertionError):
+    """A run that cannot continue, though nothing is broken any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedBatch:
+    """A batch of drover, with the files that it read; None if it had no rows and only closed windows."""
+
+    number: int
+    files: Ranges | None
+
+
+@dataclass(slots=True)
+class Live:
+    """A run that has started."""
+
+    driver: Driver
+    controller: Controller
+    service: QueryService
+    query: SimulatedQuery
+
+
+@dataclass(slots=True)
+class SimulatedRun:
+    """A run and everything around it; `play` is all that one needs."""
+
+    seed: int
+    folder: Path
+    rng: Generator = field(init=False)
+    history: History = field(init=False)
+    clock: VirtualClock = field(default_factory=VirtualClock)
+    disk: SimulatedDisk = field(init=False)
+    faults: Faults = field(init=False)
+    calls: StorageCalls = field(init=False)
+    engine: SimulatedEngine = field(init=False)
+    arrived: dict[str, list[pl.DataFrame]] = field(init=False)
+    live: Live | None = None
+    given: dict[int, Ranges] = field(default_factory=dict)  # files of Spark's batches, as they were given last
+    batches: list[CommittedBatch] = field(default_factory=list)
+    story: list[str] = field(default_factory=list)  # what happened
+
+    def __post_init__(self) -> None:
+        self.rng = default_rng([self.seed, 2024])
+        self.history = draw_history(self.rng)
+        self.disk = SimulatedDisk(self.folder)
+        self.faults = Faults(self.clock)
+        self.calls = StorageCalls(self.disk, self.faults)
+        self.engine = SimulatedEngine(self.rng, self.clock)
+        self.arrived = {name: [] for name in self.history.files}
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.folder / "checkpoint"
+
+    def play(self) -> None:
+        """Run to the end."""
+        with self._simulated():
+            self._restart()
+            for _ in range(int(self.rng.integers(4, 25))):
+                if self.rng.random() < 0.3:
+                    self.faults.plan(self._draw_fault())
+                self._attempt(self._draw_action())
+            self.faults.plan(None)
+            self.tell("the end begins")
+            self._finish()
+
+    def tell(self, text: str) -> None:
+        self.story.append(text)
+
+    @contextmanager
+    def _simulated(self) -> Iterator[None]:
+        """Exchange the disk, time and random ids."""
+        folder_of.cache_clear()
+        break_functions(())
+        with ExitStack() as stack:
+            stack.enter_context(self.calls.installed())
+            for module in (driver, tasks):
+                stack.enter_context(patch.object(module, "time", self.clock))
+            stack.enter_context(patch.object(attempts, "watched", lambda *_: contextlib.nullcontext()))
+            stack.enter_context(patch.object(uuid, "uuid4", self._uuid))
+            stack.callback(break_functions, ())
+            stack.callback(folder_of.cache_clear)
+            yield
+
+    def _uuid(self) -> uuid.UUID:
+        return uuid.UUID(bytes=self.rng.bytes(16))
+
+    def _draw_fault(self) -> Fault:
+        kind = list(FaultKind)[int(self.rng.integers(len(FaultKind)))]
+        return Fault(kind, int(self.rng.integers(1, 120)), int(self.rng.integers(1, 4)))
+
+    def _draw_action(self) -> Callable[[Live], None]:
+        actions = [(self._arrive, 3), (self._batch, 5), (self._close_windows, 1), (self._stop, 0.5), (self._move, 2)]
+        weights = [weight for _, weight in actions]
+        chosen = self.rng.choice(len(actions), p=[weight / sum(weights) for weight in weights])
+        return actions[int(chosen)][0]
+
+    def _attempt(self, action: Callable[[Live], None]) -> None:
+        """Do something with the run; if that ends it, start it again."""
+        self.tell(action.__name__.strip("_"))
+        try:
+            action(self.running())
+        except RunDiedError as death:
+            self._bury(death)
+        except (DroverError, OSError, SparkLogError) as error:
+            self._fail(error)
+        self.running()
+
+    def running(self) -> Live:
+        """Return the run; if it has ended, start it first."""
+        if self.live is None:
+            self._restart()
+        assert self.live is not None
+        return self.live
+
+    def _bury(self, death: RunDiedError) -> None:
+        """Leave what a dead process leaves."""
+        self.tell(f"died: {death}")
+        self.live = None
+        self.calls.close_descriptors()
+        if self.faults.dead is FaultKind.POWER:
+            with self.calls.unseen():
+                self.disk.cut_power(self.rng)
+        self.faults.dead = None
+
+    def _fail(self, error: Exception) -> None:
+        """End a run that an error has stopped, as its handle does."""
+        self.tell(f"failed: {error}")
+        live = self.live
+        self.live = None
+        if live is None:
+            return
+        try:
+            live.controller.close()
+            live.driver.close()
+        except RunDiedError as death:
+            self._bury(death)
+        except (DroverError, OSError) as second:
+            self.tell(f"closing failed: {second}")
+            self.calls.close_descriptors()
+
+    def _restart(self) -> None:
+        """Start until the run has started."""
+        for _ in range(MOST_STARTS):
+            try:
+                self._start()
+            except RunDiedError as death:
+                self._bury(death)
+            except (DroverError, OSError, SparkLogError) as error:
+                self._fail(error)
+                self._repair(error)
+            else:
+                return
+            if self.rng.random() < 0.5:
+                self.faults.plan(None)
+        raise StuckError("the run does not start any more")
+
+    def _repair(self, error: Exception) -> None:
+        """Do what the error says, as a person would."""
+
+    def _start(self) -> None:
+        network = self.history.network
+        root = str(self.checkpoint)
+        if not self.engine.workers or self.rng.random() < 0.7:
+            self.engine.restart()
+        planner = Planner(root, explicit(round_robin(network, self.history.nodes), network))
+        controller = Controller(network, planner, Control(), clock=self.clock.monotonic)
+        catalog = QueryCatalog(network, root, {}, closed_nodes=controller.closed)
+        answers = Files(str(self.folder / "answers"))
+        service = QueryService(network, catalog, sink=answers, clock=self.clock.monotonic)
+        sinks = {name: (Files(str(self.folder / "out" / name)),) for name in network.outputs}
+        made = Driver(
+            network,
+            unified(network),
+            sinks,
+            root,
+            planner,
+            service,
+            tables=addresses(network, {}, root),
+            engine=self.engine,
+        )
+        made.attempts.clock = self.clock.time
+        made.listen(self._observe)
+        query = SimulatedQuery(network, self.checkpoint / "spark", self.arrived, self.rng)
+        live = Live(made, controller, service, query)
+        made.open()
+        self.live = live
+        self._observe_opened(made)
+        made.listen(controller)
+        controller.begin()
+        query.start()
+        self.tell(f"started after batch {made.checkpoint.batch}")
+
+    def _observe(self, facts: BatchFacts) -> None:
+        """Note a batch that was committed."""
+        self._note(facts.batch, facts.spark_batch)
+
+    def _observe_opened(self, made: Driver) -> None:
+        """Note the batch that a run had committed when it died."""
+        if made.checkpoint.batch != len(self.batches) - 1:
+            self._note(made.checkpoint.batch, notes_of(made.checkpoint).spark_batch)
+
+    def _note(self, number: int, spark_batch: int) -> None:
+        assert number == len(self.batches), f"batch {number} follows {len(self.batches) - 1}"
+        before = sum(one.files is not None for one in self.batches) - 1
+        assert spark_batch in (before, before + 1), f"Spark's batch {spark_batch} follows {before}"
+        files = self.given[spark_batch] if spark_batch > before else None
+        self.batches.append(CommittedBatch(number, files))
+        self.tell(f"committed batch {number} of Spark's batch {spark_batch}: {files}")
+
+    def _arrive(self, _live: Live) -> None:
+        for name, files in self.history.files.items():
+            have = len(self.arrived[name])
+            self.arrived[name] += files[have : have + int(self.rng.integers(1, 4))]
+
+    def _batch(self, live: Live) -> None:
+        if live.query.plan():
+            assert live.query.planned is not None
+            self.given[live.query.batch] = live.query.planned
+            rows: Any = live.query.rows()  # Any: a DataFrame
+            live.driver.process(rows, live.query.batch)
+            live.query.finish()
+            live.controller.process_waiting()
+
+    def _close_windows(self, live: Live) -> None:
+        session: Any = live.query.session  # Any: a SparkSession
+        live.driver.close_windows(session)
+        live.controller.process_waiting()
+
+    def _stop(self, live: Live) -> None:
+        self.live = None
+        live.controller.close()
+        live.driver.close()
+
+    def _move(self, live: Live) -> None:
+        places = sorted(live.driver.planner.plan.places)
+        unit = places[int(self.rng.integers(len(places)))]
+        live.controller.move(unit, int(self.rng.integers(live.driver.planner.plan.nodes)))
+
+    def _finish(self) -> None:
+        """Let everything come to its end without faults."""
+        for name, files in self.history.files.items():
+            self.arrived[name] += files[len(self.arrived[name]) :]
+        live = self.running()
+        while live.query.plan():
+            self._batch(live)
+        while live.driver._should_run_without_rows():
+            self._close_windows(live)
+        self._stop(live)
