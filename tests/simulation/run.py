@@ -85,6 +85,7 @@ class SimulatedRun:
     given: dict[int, Ranges] = field(default_factory=dict)  # files of Spark's batches, as they were given last
     batches: list[CommittedBatch] = field(default_factory=list)
     story: list[str] = field(default_factory=list)  # what happened
+    cut: bool = False  # whether the power was cut since the last start
 
     def __post_init__(self) -> None:
         self.rng = default_rng([self.seed, 2024])
@@ -166,6 +167,7 @@ class SimulatedRun:
         self.live = None
         self.calls.close_descriptors()
         if self.faults.dead is FaultKind.POWER:
+            self.cut = True
             with self.calls.unseen():
                 self.disk.cut_power(self.rng)
         self.faults.dead = None
@@ -203,7 +205,24 @@ class SimulatedRun:
         raise StuckError("the run does not start any more")
 
     def _repair(self, error: Exception) -> None:
-        """Do what the error says, as a person would."""
+        """Do what the error says, as a person would after a power cut."""
+        if not self.cut:
+            return
+        with self.calls.unseen():
+            if isinstance(error, SparkLogError):
+                self._forget_planned(error)
+            elif "Delete this file" in str(error):
+                Path(str(error).partition(": expected")[0]).unlink()
+
+    def _forget_planned(self, error: SparkLogError) -> None:
+        """Let Spark plan a batch again that drover has not begun: a power cut has torn its files."""
+        spark = self.checkpoint / "spark"
+        committed = sum(one.files is not None for one in self.batches) - 1
+        begun = spark / "offsets" / str(committed + 1)
+        if committed + 1 in self.engine.begun:
+            raise StuckError(f"{error} is lost, and drover has begun its batch") from error
+        begun.unlink(missing_ok=True)
+        error.path.unlink(missing_ok=True)
 
     def _start(self) -> None:
         network = self.history.network
@@ -236,6 +255,7 @@ class SimulatedRun:
         made.listen(controller)
         controller.begin()
         query.start()
+        self.cut = False
         self.tell(f"started after batch {made.checkpoint.batch}")
 
     def _observe(self, facts: BatchFacts) -> None:
@@ -264,6 +284,7 @@ class SimulatedRun:
         if live.query.plan():
             assert live.query.planned is not None
             self.given[live.query.batch] = live.query.planned
+            self.engine.of_spark = live.query.batch
             rows: Any = live.query.rows()  # Any: a DataFrame
             live.driver.process(rows, live.query.batch)
             live.query.finish()

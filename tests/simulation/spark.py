@@ -88,12 +88,14 @@ class SimulatedQuery:
     session: SimulatedSession = field(default_factory=SimulatedSession)
     batch: int = 0
     ends: dict[str, int] = field(default_factory=dict)  # files in all batches so far, by source
+    logged: list[int] = field(default_factory=list)  # entries in the log of each source
     planned: Ranges | None = None  # the batch that is to be run, if it is planned
 
     def start(self) -> None:
         """Continue where the logs end."""
         if not (self.root / "metadata").exists():
             self._write("metadata", json.dumps({"id": str(uuid.uuid4())}))
+        self.logged = [self._logged(index) for index in range(len(self.network.sources))]
         begun = self._last("offsets")
         done = self._last("commits")
         self.batch = begun + 1
@@ -117,11 +119,12 @@ class SimulatedQuery:
         ranges: Ranges = {}
         for index, source in enumerate(self.network.sources):
             first = self.ends.get(source.name, 0)
-            logged = self._logged(index)  # a run that died may have written more than the offsets say
+            logged = self.logged[index]  # a run that died may have written more than the offsets say
             # A query that is behind takes several files; one may also see the files of a single source only.
             last = max(min(len(self.files[source.name]), first + int(self.rng.integers(1, 4))), logged)
             for entry in range(logged, last):
                 self._log_file(index, entry)
+                self.logged[index] = entry + 1
             ranges[source.name] = (first, last)
         if all(first == last for first, last in ranges.values()):
             return False
@@ -235,6 +238,8 @@ class SimulatedEngine:
     rng: Generator
     clock: VirtualClock
     workers: list[SimulatedWorker] = field(default_factory=list)
+    of_spark: int = -1  # the batch of Spark's that runs now
+    begun: set[int] = field(default_factory=set)  # Spark's batches that were computed, even if in part
 
     def restart(self, count: int = 2) -> None:
         """Begin with new workers."""
@@ -245,6 +250,7 @@ class SimulatedEngine:
     def run(self, rows: Any, layout: SourceLayout, assignment: Assignment) -> BatchResult:  # Any: SimulatedRows
         """Run one micro-batch."""
         schedule = assignment.schedule
+        self.begun.add(self.of_spark)
         made = self._stage(
             {
                 number: (RouterTask(assignment, layout), part.to_arrow().to_batches())
