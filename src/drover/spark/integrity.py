@@ -91,12 +91,20 @@ class Integrity:
         self._witness = replace(self._witness, after=checkpoint.batch, link=checkpoint.link, files=files)
         write_witness(self.fs, self.root, self._witness)
 
-    def release_tables(self) -> None:
-        """Stop vouching for `tables.db`, before a start changes it: the start may fail, and the next must not mind."""
-        if TABLES in self._witness.files:
-            files = {name: digest for name, digest in self._witness.files.items() if name != TABLES}
+    def release(self) -> None:
+        """Stop vouching for files that change before the next batch begins; call this before the first one does.
+
+        A start changes `tables.db`, and Spark writes files anew that it misses. If the run dies then, the next start
+        must not mistake these for damage.
+        """
+        named = self._witness.files
+        files = {name: digest for name, digest in named.items() if name != TABLES and self._is_there(name)}
+        if files != named:
             self._witness = replace(self._witness, files=files)
             write_witness(self.fs, self.root, self._witness, durable=True)
+
+    def _is_there(self, name: str) -> bool:
+        return not name.startswith(f"{SPARK}/") or exists(self.fs, join(self.root, name))
 
     def begin(self, checkpoint: Checkpoint, batch: int, planned: int, spark_batch: int) -> None:
         """Name what a repetition of `batch` would read, before it is computed.

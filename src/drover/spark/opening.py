@@ -70,7 +70,7 @@ def open_checkpoint(
     change = change_of(fs, path, checkpoint, network)
     if change is not None:
         check_change(path, change, permissions.changes)
-    integrity.release_tables()
+    integrity.release()
     mark = prepare_tables(network, tables, notes.tables, checkpoint.batch, new_id=uuid.uuid4().hex)
     renamed: Mapping[str, str] = {}
     if change is not None and change.is_any:
