@@ -58,6 +58,18 @@ class SimulatedDisk:
         if path in self.names:
             self._change({path: None})
 
+    def put(self, path: Path, data: bytes | None) -> None:
+        """Change a file from outside, durably, as a person does; None deletes it."""
+        for change in self.pending.get(parent(str(path)), []):
+            change.pop(str(path), None)
+        if data is None:
+            path.unlink(missing_ok=True)
+            self.names.pop(str(path), None)
+            self.durable.pop(str(path), None)
+        else:
+            path.write_bytes(data)
+            self.names[str(path)] = self.durable[str(path)] = Inode(synced=data)
+
     def _change(self, change: Change) -> None:
         for path, inode in change.items():
             if inode is None:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 import polars as pl
@@ -35,11 +34,13 @@ from drover.spark.queries.catalog import QueryCatalog
 from drover.spark.queries.service import QueryService
 from drover.spark.sinks import Files
 from tests.flow.holding import break_functions
+from tests.simulation.actions import ACTIONS, REQUESTS, Action, finish
 from tests.simulation.calls import StorageCalls
 from tests.simulation.clock import VirtualClock
 from tests.simulation.disk import SimulatedDisk
 from tests.simulation.faults import Fault, FaultKind, Faults, RunDiedError
 from tests.simulation.history import History, draw_history
+from tests.simulation.queries import ClientQueries
 from tests.simulation.spark import Ranges, SimulatedEngine, SimulatedQuery, SparkLogError, unified
 
 MOST_STARTS = 12  # in a row that fail; more means that the run cannot continue
@@ -85,6 +86,8 @@ class SimulatedRun:
     given: dict[int, Ranges] = field(default_factory=dict)  # files of Spark's batches, as they were given last
     batches: list[CommittedBatch] = field(default_factory=list)
     story: list[str] = field(default_factory=list)  # what happened
+    queries: ClientQueries = field(default_factory=ClientQueries)
+    starts: set[int] = field(default_factory=set)  # the last committed batches at all starts
     cut: bool = False  # whether the power was cut since the last start
 
     def __post_init__(self) -> None:
@@ -110,7 +113,7 @@ class SimulatedRun:
                 self._attempt(self._draw_action())
             self.faults.plan(None)
             self.tell("the end begins")
-            self._finish()
+            finish(self, self.running())
 
     def tell(self, text: str) -> None:
         self.story.append(text)
@@ -137,21 +140,24 @@ class SimulatedRun:
         kind = list(FaultKind)[int(self.rng.integers(len(FaultKind)))]
         return Fault(kind, int(self.rng.integers(1, 120)), int(self.rng.integers(1, 4)))
 
-    def _draw_action(self) -> Callable[[Live], None]:
-        actions = [(self._arrive, 3), (self._batch, 5), (self._close_windows, 1), (self._stop, 0.5), (self._move, 2)]
-        weights = [weight for _, weight in actions]
-        chosen = self.rng.choice(len(actions), p=[weight / sum(weights) for weight in weights])
-        return actions[int(chosen)][0]
+    def _draw_action(self) -> Action:
+        weights = list(ACTIONS.values())
+        chosen = self.rng.choice(len(weights), p=[weight / sum(weights) for weight in weights])
+        return list(ACTIONS)[int(chosen)]
 
-    def _attempt(self, action: Callable[[Live], None]) -> None:
+    def _attempt(self, action: Action) -> None:
         """Do something with the run; if that ends it, start it again."""
-        self.tell(action.__name__.strip("_"))
+        live = self.running()
+        self.tell(action.__name__)
         try:
-            action(self.running())
+            action(self, live)
         except RunDiedError as death:
             self._bury(death)
         except (DroverError, OSError, SparkLogError) as error:
-            self._fail(error)
+            if action in REQUESTS:
+                self.tell(f"refused: {error}")
+            else:
+                self._fail(error)
         self.running()
 
     def running(self) -> Live:
@@ -212,17 +218,20 @@ class SimulatedRun:
             if isinstance(error, SparkLogError):
                 self._forget_planned(error)
             elif "Delete this file" in str(error):
-                Path(str(error).partition(": expected")[0]).unlink()
+                self.disk.put(Path(str(error).partition(": expected")[0]), None)
 
     def _forget_planned(self, error: SparkLogError) -> None:
         """Let Spark plan a batch again that drover has not begun: a power cut has torn its files."""
         spark = self.checkpoint / "spark"
-        committed = sum(one.files is not None for one in self.batches) - 1
-        begun = spark / "offsets" / str(committed + 1)
-        if committed + 1 in self.engine.begun:
+        done = [one.files for one in self.batches if one.files is not None]
+        if len(done) in self.engine.begun:
             raise StuckError(f"{error} is lost, and drover has begun its batch") from error
-        begun.unlink(missing_ok=True)
-        error.path.unlink(missing_ok=True)
+        self.disk.put(spark / "offsets" / str(len(done)), None)
+        for index, source in enumerate(self.history.files):
+            read = done[-1][source][1] if done else 0
+            for path in sorted((spark / "sources" / str(index)).glob("[0-9]*")):
+                if int(path.name.partition(".")[0]) >= read:
+                    self.disk.put(path, None)
 
     def _start(self) -> None:
         network = self.history.network
@@ -252,6 +261,8 @@ class SimulatedRun:
         made.open()
         self.live = live
         self._observe_opened(made)
+        self.starts.add(made.checkpoint.batch)
+        self.queries.learn(service.names())
         made.listen(controller)
         controller.begin()
         query.start()
@@ -274,44 +285,3 @@ class SimulatedRun:
         files = self.given[spark_batch] if spark_batch > before else None
         self.batches.append(CommittedBatch(number, files))
         self.tell(f"committed batch {number} of Spark's batch {spark_batch}: {files}")
-
-    def _arrive(self, _live: Live) -> None:
-        for name, files in self.history.files.items():
-            have = len(self.arrived[name])
-            self.arrived[name] += files[have : have + int(self.rng.integers(1, 4))]
-
-    def _batch(self, live: Live) -> None:
-        if live.query.plan():
-            assert live.query.planned is not None
-            self.given[live.query.batch] = live.query.planned
-            self.engine.of_spark = live.query.batch
-            rows: Any = live.query.rows()  # Any: a DataFrame
-            live.driver.process(rows, live.query.batch)
-            live.query.finish()
-            live.controller.process_waiting()
-
-    def _close_windows(self, live: Live) -> None:
-        session: Any = live.query.session  # Any: a SparkSession
-        live.driver.close_windows(session)
-        live.controller.process_waiting()
-
-    def _stop(self, live: Live) -> None:
-        self.live = None
-        live.controller.close()
-        live.driver.close()
-
-    def _move(self, live: Live) -> None:
-        places = sorted(live.driver.planner.plan.places)
-        unit = places[int(self.rng.integers(len(places)))]
-        live.controller.move(unit, int(self.rng.integers(live.driver.planner.plan.nodes)))
-
-    def _finish(self) -> None:
-        """Let everything come to its end without faults."""
-        for name, files in self.history.files.items():
-            self.arrived[name] += files[len(self.arrived[name]) :]
-        live = self.running()
-        while live.query.plan():
-            self._batch(live)
-        while live.driver._should_run_without_rows():
-            self._close_windows(live)
-        self._stop(live)
