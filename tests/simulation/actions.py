@@ -128,7 +128,7 @@ def resume(run: SimulatedRun, live: Live) -> None:
 
 ACTIONS: Mapping[Action, float] = {  # how often each is chosen, relative to the others
     arrive: 3,
-    batch: 6,
+    batch: 8,
     close_windows: 1,
     stop: 0.5,
     kill: 0.5,

@@ -9,6 +9,7 @@ from itertools import pairwise
 import polars as pl
 from numpy.random import Generator
 
+from drover.control.settings import Control, Mode
 from drover.network.model import Network
 from drover.network.operators import Join, KeyPair, Map, Named, Table, TableRead, TableWrite
 from drover_lab.generate import DagParameters, dags, rows
@@ -28,7 +29,8 @@ class History:
     network: Network
     files: Mapping[str, Sequence[pl.DataFrame]]
     nodes: int
-    brittle: tuple[str, ...] = ()  # functions that may fail
+    control: Control
+    brittle: bool = False  # whether functions may fail
 
 
 def draw_history(rng: Generator) -> History:
@@ -42,19 +44,49 @@ def draw_history(rng: Generator) -> History:
         lateness="1 s",
     )
     network = dags(rng, shape, name="drawn")
-    brittle: tuple[str, ...] = ()
-    if rng.random() < 0.4:
+    brittle = bool(rng.random() < 0.4)
+    if brittle:
         network = with_brittle_functions(network, rng, most=2)
-        brittle = ("brittle", "tired")
     elif rng.random() < 0.6:
         # A spread join cannot hold its input, so it does not go together with functions that fail.
         network = spread_all(network, rng)
     if rng.random() < 0.4:
         network = with_tables(network, rng)
+    files = draw_files(network, rng)
+    if not brittle and rng.random() < 0.5:
+        # Rows that an operator held are not late when it works them off, so results would differ.
+        files = {name: with_late_rows(parts, rng) for name, parts in files.items()}
+    return History(network, files, int(rng.integers(1, 4)), draw_control(rng), brittle)
+
+
+def draw_files(network: Network, rng: Generator) -> dict[str, list[pl.DataFrame]]:
+    """Draw the files of each source; some rows have no event time."""
     count = int(rng.integers(2, MOST_FILES + 1))
     drawn = rows(network, count * int(rng.integers(1, MOST_ROWS + 1)), rng)
-    files = {name: cut(frame, count, rng) for name, frame in drawn.items()}
-    return History(network, files, int(rng.integers(1, 4)), brittle)
+    times = {source.name: source.time or "" for source in network.sources}
+    holes = float(rng.choice([0.0, 0.05]))
+    files = {}
+    for name, frame in drawn.items():
+        lost = pl.Series(rng.random(frame.height) < holes, dtype=pl.Boolean)
+        files[name] = cut(frame.with_columns(pl.when(~lost).then(pl.col(times[name]))), count, rng)
+    return files
+
+
+def with_late_rows(files: list[pl.DataFrame], rng: Generator) -> list[pl.DataFrame]:
+    """Return the files with some of their rows in later files."""
+    made = list(files)
+    for early in range(len(files) - 1):
+        later = int(rng.integers(early + 1, len(files)))
+        moved = pl.Series(rng.random(made[early].height) < 0.2, dtype=pl.Boolean)
+        made[later] = pl.concat([made[later], made[early].filter(moved)])
+        made[early] = made[early].filter(~moved)
+    return made
+
+
+def draw_control(rng: Generator) -> Control:
+    """Draw settings with which the control loop decides after a few batches."""
+    mode = Mode.AUTO if rng.random() < 0.2 else Mode.OBSERVE
+    return Control(mode=mode, period=0.05, window=2, warm_up=2, trial=0, cool_down=0, certainty=0, least_gain=0)
 
 
 def cut(frame: pl.DataFrame, count: int, rng: Generator) -> list[pl.DataFrame]:

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import polars as pl
 
+from drover.flow.late_rows import LATE_ROW
+from drover.flow.router import REASON
 from drover.flow.tables import addresses, prepare_tables
 from drover.flow.watermarks import SourceProgress
 from drover.network.model import Network
@@ -21,6 +23,7 @@ from drover.network.queries import Query
 from drover.network.queries.notation import entry_of
 from drover.network.queries.read import read_entry
 from drover.placement.plan import round_robin
+from drover.spark.dead_letters import dead_letter_rows
 from drover.spark.sinks import QUERY
 from tests.flow.harness import Batch, Harness
 from tests.flow.oracle import assert_same_rows
@@ -43,16 +46,33 @@ def judge(run: SimulatedRun, scratch: Path) -> None:
     assert_every_file_was_read_once(run.history, run.batches)
     unbroken = unbroken_run(run.history, run.batches, scratch)
     for stream in run.history.network.outputs:
-        found = [pl.read_parquet(path) for path in sorted((run.folder / "out" / stream).glob("*.parquet"))]
-        expected = unbroken.harness.output(stream)
-        try:
-            assert_same_rows(pl.concat([expected.clear(), *found]), expected)
-        except AssertionError as error:
-            raise AssertionError(f"output {stream}: {error}") from error
+        assert_delivered(run.folder / "out" / stream, unbroken.harness.output(stream))
+    assert_delivered(run.folder / "late", pl.concat([pl.DataFrame(schema=LATE_ROW), *unbroken.harness.late]))
+    assert_delivered(run.folder / "dead", dead_letters(run))
     for table in run.history.network.tables:
         assert stored(run.checkpoint, table.name) == stored(scratch, table.name), f"table {table.name}"
     for query in run.queries.every:
         assert_answers(run, query, unbroken)
+
+
+def assert_delivered(folder: Path, expected: pl.DataFrame) -> None:
+    """Compare the files of a sink with the rows that it should have."""
+    found = [pl.read_parquet(path) for path in sorted(folder.glob("*.parquet"))]
+    try:
+        assert_same_rows(pl.concat([expected.clear(), *found]), expected)
+    except AssertionError as error:
+        raise AssertionError(f"sink {folder.name}: {error}") from error
+
+
+def dead_letters(run: SimulatedRun) -> pl.DataFrame:
+    """Return the rows without event time, as their sink has them."""
+    lost = {
+        source.name: pl.concat([rows.filter(pl.col(source.time).is_null()) for rows in run.history.files[source.name]])
+        for source in run.history.network.sources
+        if source.time is not None
+    }
+    reason = pl.lit("event time ts is NULL or outside the years 1 to 9999").alias(REASON)
+    return dead_letter_rows({source: rows.with_columns(reason) for source, rows in lost.items() if rows.height})
 
 
 def assert_every_file_was_read_once(history: History, batches: list[CommittedBatch]) -> None:
@@ -64,19 +84,20 @@ def assert_every_file_was_read_once(history: History, batches: list[CommittedBat
 
 
 def rows_of(history: History, batch: CommittedBatch) -> Batch:
-    """Return the rows of a batch by source."""
+    """Return the rows of a batch by source, without those that become dead letters."""
     if batch.files is None:
         return {}
     return {
-        source: pl.concat([history.files[source][0].clear(), *history.files[source][first:last]])
-        for source, (first, last) in batch.files.items()
+        source.name: pl.concat([files[0].clear(), *files[slice(*batch.files[source.name])]]).drop_nulls(source.time)
+        for source in history.network.sources
+        if (files := history.files[source.name])
     }
 
 
 def unbroken_run(history: History, batches: list[CommittedBatch], scratch: Path) -> UnbrokenRun:
     tables = addresses(history.network, {}, str(scratch))
     prepare_tables(history.network, tables, new_id="judge")
-    harness = Harness(history.network, tables)
+    harness = Harness(history.network, tables, keeps_late=True)
     plan = round_robin(history.network, 1)
     progress = []
     for batch in batches:
@@ -110,7 +131,7 @@ def assert_answers(run: SimulatedRun, query: ClientQuery, unbroken: UnbrokenRun)
 
 def possible_spans(run: SimulatedRun, query: ClientQuery) -> Iterator[tuple[int, int]]:
     """Yield the batches that a query may have run in: from the first up to, but without, the second."""
-    ends = [len(run.batches)] if query.dropped is None else next_batches(run, query.dropped)
+    ends = next_batches(run, query.dropped) if query.gone and query.dropped is not None else [len(run.batches)]
     for first in next_batches(run, query.asked):
         yield from ((first, max(first, last)) for last in ends)
 

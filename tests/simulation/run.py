@@ -12,16 +12,17 @@ import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
 import polars as pl
 from numpy.random import Generator, default_rng
 
-from drover.control.settings import Control
 from drover.errors import DroverError
 from drover.flow.breadcrumbs import folder_of
 from drover.flow.instances import explicit
+from drover.flow.state.retention import sweep
 from drover.flow.tables import addresses
 from drover.placement.plan import round_robin
 from drover.spark import attempts, driver, tasks
@@ -32,17 +33,28 @@ from drover.spark.facts import BatchFacts
 from drover.spark.planner import Planner
 from drover.spark.queries.catalog import QueryCatalog
 from drover.spark.queries.service import QueryService
-from drover.spark.sinks import Files
+from drover.spark.sinks import Files, Several, Sink
 from tests.flow.holding import break_functions
-from tests.simulation.actions import ACTIONS, REQUESTS, Action, finish
+from tests.simulation.actions import ACTIONS, REQUESTS, Action, arrive, finish
 from tests.simulation.calls import StorageCalls
 from tests.simulation.clock import VirtualClock
 from tests.simulation.disk import SimulatedDisk
 from tests.simulation.faults import Fault, FaultKind, Faults, RunDiedError
 from tests.simulation.history import History, draw_history
 from tests.simulation.queries import ClientQueries
+from tests.simulation.sinks import RepeatedSink
 from tests.simulation.spark import Ranges, SimulatedEngine, SimulatedQuery, SparkLogError, unified
 
+# Whatever happens after many batches or with many rows happens in a history, too.
+SOONER = {
+    "drover.flow.state.commits.LEAST_CHAIN": 2_000,  # bytes
+    "drover.flow.query_log.files.LEAST_CHAIN": 500,  # bytes
+    "drover.flow.spill.INLINE": 2_000,  # bytes
+    "drover.spark.driver.SWEEP_EVERY": 3,  # batches
+    "drover.spark.driver.KEEP": 2,  # versions
+    "drover.spark.driver.sweep": partial(sweep, keep=2),
+    "drover.spark.queries.service.REVIEW_EVERY": 3,  # batches
+}
 MOST_STARTS = 12  # in a row that fail; more means that the run cannot continue
 
 
@@ -86,6 +98,7 @@ class SimulatedRun:
     given: dict[int, Ranges] = field(default_factory=dict)  # files of Spark's batches, as they were given last
     batches: list[CommittedBatch] = field(default_factory=list)
     story: list[str] = field(default_factory=list)  # what happened
+    repeated: dict[str, RepeatedSink] = field(default_factory=dict)
     queries: ClientQueries = field(default_factory=ClientQueries)
     starts: set[int] = field(default_factory=set)  # the last committed batches at all starts
     cut: bool = False  # whether the power was cut since the last start
@@ -96,7 +109,7 @@ class SimulatedRun:
         self.disk = SimulatedDisk(self.folder)
         self.faults = Faults(self.clock)
         self.calls = StorageCalls(self.disk, self.faults)
-        self.engine = SimulatedEngine(self.rng, self.clock)
+        self.engine = SimulatedEngine(self.rng, self.faults)
         self.arrived = {name: [] for name in self.history.files}
 
     @property
@@ -107,8 +120,9 @@ class SimulatedRun:
         """Run to the end."""
         with self._simulated():
             self._restart()
-            for _ in range(int(self.rng.integers(4, 25))):
-                if self.rng.random() < 0.3:
+            arrive(self, self.running())
+            for _ in range(int(self.rng.integers(4, 30))):
+                if self.rng.random() < 0.2:
                     self.faults.plan(self._draw_fault())
                 self._attempt(self._draw_action())
             self.faults.plan(None)
@@ -128,6 +142,8 @@ class SimulatedRun:
             for module in (driver, tasks):
                 stack.enter_context(patch.object(module, "time", self.clock))
             stack.enter_context(patch.object(attempts, "watched", lambda *_: contextlib.nullcontext()))
+            for name, value in SOONER.items():
+                stack.enter_context(patch(name, value))
             stack.enter_context(patch.object(uuid, "uuid4", self._uuid))
             stack.callback(break_functions, ())
             stack.callback(folder_of.cache_clear)
@@ -138,7 +154,7 @@ class SimulatedRun:
 
     def _draw_fault(self) -> Fault:
         kind = list(FaultKind)[int(self.rng.integers(len(FaultKind)))]
-        return Fault(kind, int(self.rng.integers(1, 120)), int(self.rng.integers(1, 4)))
+        return Fault(kind, int(self.rng.integers(1, 200)), int(self.rng.integers(1, 4)))
 
     def _draw_action(self) -> Action:
         weights = list(ACTIONS.values())
@@ -234,40 +250,47 @@ class SimulatedRun:
                     self.disk.put(path, None)
 
     def _start(self) -> None:
-        network = self.history.network
-        root = str(self.checkpoint)
         if not self.engine.workers or self.rng.random() < 0.7:
             self.engine.restart()
+        live = self._wire()
+        live.driver.open()
+        self.live = live
+        self._observe_opened(live.driver)
+        self.starts.add(live.driver.checkpoint.batch)
+        self.queries.learn(live.service.names())
+        live.driver.listen(live.controller)
+        live.controller.begin()
+        live.query.start()
+        self.cut = False
+        self.tell(f"started after batch {live.driver.checkpoint.batch}")
+
+    def _wire(self) -> Live:
+        """Put the parts of a run together, as `drover.run` does."""
+        network = self.history.network
+        root = str(self.checkpoint)
         planner = Planner(root, explicit(round_robin(network, self.history.nodes), network))
-        controller = Controller(network, planner, Control(), clock=self.clock.monotonic)
+        controller = Controller(network, planner, self.history.control, clock=self.clock.monotonic)
         catalog = QueryCatalog(network, root, {}, closed_nodes=controller.closed)
-        answers = Files(str(self.folder / "answers"))
-        service = QueryService(network, catalog, sink=answers, clock=self.clock.monotonic)
-        sinks = {name: (Files(str(self.folder / "out" / name)),) for name in network.outputs}
+        service = QueryService(network, catalog, sink=self._sink("answers"), clock=self.clock.monotonic)
         made = Driver(
             network,
             unified(network),
-            sinks,
+            {name: (self._sink(f"out/{name}"),) for name in network.outputs},
             root,
             planner,
             service,
+            dead_letters=self._sink("dead"),
             tables=addresses(network, {}, root),
             engine=self.engine,
+            late=self._sink("late"),
         )
         made.attempts.clock = self.clock.time
         made.listen(self._observe)
         query = SimulatedQuery(network, self.checkpoint / "spark", self.arrived, self.rng)
-        live = Live(made, controller, service, query)
-        made.open()
-        self.live = live
-        self._observe_opened(made)
-        self.starts.add(made.checkpoint.batch)
-        self.queries.learn(service.names())
-        made.listen(controller)
-        controller.begin()
-        query.start()
-        self.cut = False
-        self.tell(f"started after batch {made.checkpoint.batch}")
+        return Live(made, controller, service, query)
+
+    def _sink(self, name: str) -> Sink:
+        return Several((Files(str(self.folder / name)), self.repeated.setdefault(name, RepeatedSink(name))))
 
     def _observe(self, facts: BatchFacts) -> None:
         """Note a batch that was committed."""

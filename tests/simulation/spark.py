@@ -7,6 +7,7 @@ Rule 2: a batch may run its tasks in any order, on any worker, and more than onc
 from __future__ import annotations
 
 import json
+import os
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,14 +23,14 @@ from drover.flow.spill import fetch
 from drover.flow.worker import Assignment, WorkerCache
 from drover.network.model import Network
 from drover.network.types import polars_type
-from drover.spark.batch import BatchResult, gather
+from drover.spark.batch import BatchResult, WorkerDiedError, gather
 from drover.spark.sources import UnifiedSources
 from drover.spark.tasks import FRAME_SCHEMA, SOURCE, NodeTask, RouterTask, Shape, SourceLayout, frames_of
-from tests.simulation.clock import VirtualClock
+from tests.simulation.faults import Faults, WorkerKilledError
 
 Range = tuple[int, int]  # files of a source: from the first up to, but without, the second
 Ranges = dict[str, Range]
-COMPACT_EVERY = 10  # files of a source's log
+COMPACT_EVERY = 3  # files of a source's log; Spark's default is 10, which few histories would reach
 
 
 class SparkLogError(Exception):
@@ -153,7 +154,7 @@ class SimulatedQuery:
         self.batch += 1
 
     def _log_file(self, index: int, entry: int) -> None:
-        """Write which file an entry of a source's log stands for; every tenth entry has all before it."""
+        """Write which file an entry of a source's log stands for; every third entry has all before it."""
         compact = (entry + 1) % COMPACT_EVERY == 0
         first = 0 if compact else entry
         lines = [json.dumps({"path": f"{index}/{file}.parquet", "batchId": file}) for file in range(first, entry + 1)]
@@ -201,8 +202,6 @@ class SimulatedQuery:
 
 def write_unsynced(path: Path, data: bytes) -> None:
     """Write a file as most programs do, without waiting for the disk."""
-    import os  # noqa: PLC0415
-
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
@@ -236,16 +235,18 @@ class SimulatedEngine:
     """Computes micro-batches task by task; takes the place of a Spark job."""
 
     rng: Generator
-    clock: VirtualClock
+    faults: Faults
     workers: list[SimulatedWorker] = field(default_factory=list)
     of_spark: int = -1  # the batch of Spark's that runs now
+    may_give_up: bool = True  # once, because what was running at two deaths is parked, and queries are never resumed
     begun: set[int] = field(default_factory=set)  # Spark's batches that were computed, even if in part
 
     def restart(self, count: int = 2) -> None:
         """Begin with new workers."""
-        self.workers = [
-            SimulatedWorker(self.clock.process_time, self.clock.advance, self.clock.time) for _ in range(count)
-        ]
+        self.workers = [self._new_worker() for _ in range(count)]
+
+    def _new_worker(self) -> SimulatedWorker:
+        return SimulatedWorker(self.faults.clock.process_time, self.faults.clock.advance, self.faults.clock.time)
 
     def run(self, rows: Any, layout: SourceLayout, assignment: Assignment) -> BatchResult:  # Any: SimulatedRows
         """Run one micro-batch."""
@@ -272,13 +273,27 @@ class SimulatedEngine:
         return [made[index] for index in self.rng.permutation(len(made)).tolist()]
 
     def _task(self, task: RouterTask | NodeTask, given: list[pa.RecordBatch], number: int) -> list[pa.RecordBatch]:
+        """Run a task, perhaps twice, and return what one of its attempts made."""
         attempts = 1 + int(self.rng.random() < 0.1)
-        made = []
-        for _ in range(attempts):
-            worker = self.workers[int(self.rng.integers(len(self.workers)))]
-            shuffled = [given[index] for index in self.rng.permutation(len(given)).tolist()]
-            made.append(list(task.run(iter(shuffled), number, uuid.uuid4().hex[:12], worker)))
+        made = [self._try_again(task, given, number) for _ in range(attempts)]
         return made[int(self.rng.integers(attempts))]
+
+    def _try_again(self, task: RouterTask | NodeTask, given: list[pa.RecordBatch], number: int) -> list[pa.RecordBatch]:
+        """Run a task until its worker survives it; Spark may also give up at once, as it does on a single machine."""
+        while True:
+            place = int(self.rng.integers(len(self.workers)))
+            shuffled = [given[index] for index in self.rng.permutation(len(given)).tolist()]
+            self.faults.in_task = True
+            try:
+                return list(task.run(iter(shuffled), number, uuid.uuid4().hex[:12], self.workers[place]))
+            except WorkerKilledError as death:
+                self.workers[place] = self._new_worker()
+                if self.may_give_up and self.rng.random() < 0.5:
+                    self.may_give_up = False
+                    raise WorkerDiedError("a Python worker died", number) from death
+            finally:
+                self.faults.in_task = False
+                self.faults.worker_dead = False
 
 
 def _dealt(made: list[pa.RecordBatch], nodes: int) -> Iterator[tuple[int, list[pa.RecordBatch]]]:
