@@ -21,6 +21,7 @@ import polars as pl
 from drover.flow.state.commits import Checkpoint
 from drover.spark.caller import ask
 from drover.spark.offsets import spark_batch
+from drover.wording import count
 from tests.spark.chaos.outputs import Difference, OutputReader, difference_at_end, difference_so_far
 from tests.spark.chaos.processes import RunProcess, ignores, kill_all, process_of, processes_of, send
 from tests.spark.chaos.run_under_fire import RunUnderFire, write_run_file
@@ -31,7 +32,7 @@ PATIENCE: Final = 180.0  # seconds for anything that has to come
 ROWS: Final = 6  # of each source in a file
 AHEAD: Final = 8  # files that wait to be read, so that a batch follows another
 MOST_FILES: Final = 20_000
-POLL: Final = 0.05  # seconds
+POLL: Final = 0.1  # seconds
 UNITS: Final = ("both", "some", "windows", "pairs", "seen")
 NODES: Final = 3
 NOTHING: Final = Difference()
@@ -59,7 +60,7 @@ class Outcome:
     def __str__(self) -> str:
         went_on = "ignored" if not self.hit else "after a restart" if self.restarted else "by itself"
         return (
-            f"{self.master}: {self.strike} ({self.commits} commits before): {went_on}, next commit after "
+            f"{self.master}: {self.strike} ({count(self.commits, 'commit')} before): {went_on}, next commit after "
             f"{self.seconds:.1f} s; {self.difference.lost} lost, {self.difference.doubled} doubled"
         )
 

@@ -15,18 +15,22 @@ from drover.cli import main
 from drover.flow.state.commits import Checkpoint, latest
 from drover.flow.state.storage import open_root
 from drover.network.files.network_file import dump
+from tests.conftest import QUICK_START
 from tests.spark.chaos.processes import RunProcess, processes_of
 from tests.spark.chaos.strikes import Role
 from tests.spark.crashes import often_tidying
 from tests.spark.runs import chaos_network
 
 ROOT: Final = Path(__file__).parents[3]
-# Spark's own 2 minutes for a silent executor would be most of a test.
-IMPATIENT: Final = {
+SETTINGS: Final = {
+    # Spark's own 2 minutes for a silent executor would be most of a test.
     "spark.network.timeout": "6s",
     "spark.network.timeoutInterval": "1s",
     "spark.executor.heartbeatInterval": "1s",
     "spark.driver.memory": "1g",
+    # Runs are short: to compile the plans of their few rows takes longer than to interpret them.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 RUN_FILE: Final = """\
 run: 1
@@ -53,10 +57,11 @@ class RunUnderFire:
     """A process of `drover run` in a session of its own; what it says is appended to `log.txt`."""
 
     def __init__(self, folder: Path, master: str) -> None:
-        settings = " ".join(f"--conf {key}={value}" for key, value in IMPATIENT.items())
+        settings = " ".join(f"--conf {key}={value}" for key, value in SETTINGS.items())
         environment = {
             "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
             "PYSPARK_SUBMIT_ARGS": f"{settings} pyspark-shell",
+            "JAVA_TOOL_OPTIONS": QUICK_START,  # reaches executors, too
         }
         self.folder = folder
         command = [sys.executable, "-m", __name__, "run", str(folder / "chaos.run.yaml"), "--master", master]
