@@ -25,6 +25,7 @@ def test_rates_are_read_by_source() -> None:
         pytest.param("r1=x", "'r1=x': 'x' is not a number.", id="no number"),
         pytest.param("r1=-1", "'r1=-1' must be finite and at least 0.", id="negative"),
         pytest.param("r1=inf", "'r1=inf' must be finite and at least 0.", id="infinite"),
+        pytest.param("r1=1e308", "'r1=1e308' must be at most 1e+18.", id="beyond all use"),
         pytest.param("r1=nan", "'r1=nan' must be finite and at least 0.", id="nan"),
     ],
 )

@@ -56,3 +56,10 @@ def test_rows_of_no_stream_say_what_they_had_instead() -> None:
         "site is NULL, which is no stream of east, west",
     ]
     assert list(send_strays(rows.clear(), ["east"], "site", origin=4)) == []
+
+
+def test_what_tells_streams_apart_may_have_braces() -> None:
+    by = """concat('{}', "{a}", site)"""
+    rows = pl.DataFrame({by: ["X"], "x": [1]})
+    (letters,) = unpack(send_strays(rows, ["east"], by, origin=4)).values()
+    assert letters[REASON].to_list() == [f"{by} is X, which is no stream of east"]

@@ -92,6 +92,9 @@ def test_missing_values_are_assumed_and_counted() -> None:
             id="rates",
         ),
         pytest.param("statistics: 1\nrates: {calls: 1e999}", ["rates.calls is inf"], id="a number beyond all numbers"),
+        pytest.param(
+            "statistics: 1\nrates: {calls: 1e308}", ["rates.calls is 1e+308", "not above 1e+18"], id="beyond all use"
+        ),
         pytest.param("statistics: 1\nrates: {calls: fast}", ["'fast', but it must be a number"], id="a word"),
         pytest.param("statistics: 1\nrates: [1]", ["a mapping of sources to rows per second"], id="a list of rates"),
         pytest.param(

@@ -19,6 +19,7 @@ def test_known_costs_and_selectivities() -> None:
     [
         pytest.param({"s": -1.0}, {}, {}, "the rate of 's' is -1.0", id="a negative rate"),
         pytest.param({"s": math.nan}, {}, {}, "the rate of 's' is nan", id="no number"),
+        pytest.param({}, {"o": Behaviour(1e19)}, {}, "the cost of 'o' is 1e.19", id="a cost beyond all use"),
         pytest.param({}, {"o": Behaviour(math.inf)}, {}, "the cost of 'o' is inf", id="an infinite cost"),
         pytest.param({}, {"o": Behaviour(None, {"o": -2.0})}, {}, "the selectivity of 'o' is -2.0", id="a selectivity"),
         pytest.param({}, {}, {"s": (1.0, -3.0)}, "a rate in the series of 's' is -3.0", id="a series"),

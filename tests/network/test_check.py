@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -90,6 +91,18 @@ def faulty_source(**fields: object) -> list[Source]:
             ("tables", "prices"),
             "another of that name among the tables",
             id="tables have different names",
+        ),
+        pytest.param(
+            parts_of([a_filter()], tables=[PRICES, replace(PRICES, name="Prices")]),
+            ("tables", "Prices"),
+            "for SQLite it is the same as table 'prices'",
+            id="tables differ in more than their case",
+        ),
+        pytest.param(
+            parts_of([a_filter()], tables=[replace(PRICES, name="SQLite_prices")]),
+            ("tables", "SQLite_prices"),
+            "names that begin with sqlite_",
+            id="a table's name is free in SQLite",
         ),
         pytest.param(
             parts_of([a_filter("events", "others", "id > 0"), a_filter()], sources=[EVENTS, OTHERS]),

@@ -14,7 +14,7 @@ from drover.errors import nearest, shorten, visible
 from drover.load.arrays import Floats
 from drover.load.files import loads as statistics_of
 from drover.load.profile import COST, RATE, SELECTIVITY, Origin, Profile, make_profile
-from drover.load.statistics import Statistics
+from drover.load.statistics import MOST, Statistics
 from drover.network.model import Network
 from drover.network.schema import known
 
@@ -100,13 +100,15 @@ def read_capacity(texts: Sequence[str], nodes: int) -> Floats:
 
 
 def read_number(number: str, text: str, *, least_open: bool) -> float:
-    """Return a number from an option's text: finite and at least 0, or above 0 with `least_open`."""
+    """Return a number from an option's text: at least 0, or above 0 with `least_open`, and at most MOST."""
     try:
         value = float(number)
     except ValueError:
         raise click.BadParameter(f"{shorten(text)}: {shorten(number)} is not a number.") from None
     if not 0 <= value < float("inf") or (least_open and value == 0):
         raise click.BadParameter(f"{shorten(text)} must be finite and {'above' if least_open else 'at least'} 0.")
+    if value > MOST:
+        raise click.BadParameter(f"{shorten(text)} must be at most {MOST:g}.")
     return value
 
 

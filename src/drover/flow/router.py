@@ -66,7 +66,9 @@ def send_strays(rows: pl.DataFrame, sources: Sequence[str], by: str, origin: int
     `by` is the SQL expression that names the stream of a row, and the column that has its value.
     """
     if rows.height:
-        reason = pl.format(f"{by} is {{}}, which is no stream of {', '.join(sources)}", pl.col(by).fill_null("NULL"))
+        # Not `pl.format`: braces in the expression would be places for values.
+        end = f", which is no stream of {', '.join(sources)}"
+        reason = pl.concat_str(pl.lit(f"{by} is "), pl.col(by).fill_null("NULL"), pl.lit(end))
         port = FramePort(FrameKind.DEAD_LETTERS, ", ".join(sources))
         yield from _to_driver(rows.with_columns(reason.alias(REASON)), port, origin)
 

@@ -7,14 +7,13 @@ of a join hold at the rates of the file.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from drover.errors import Fault, FileError, nearest
 from drover.load.fields import MARK, OPERATOR, RATES, SECTIONS, SERIES, VERSION, Selectivity
-from drover.load.statistics import Behaviour, Statistics
+from drover.load.statistics import MOST, NUMBER_RULE, Behaviour, Statistics
 from drover.network.files.codecs import Plain, fault_at, is_blank
 from drover.network.files.disk import read_text
 from drover.network.files.document import Document, Node, Scalar, file_fault, read_document
@@ -119,8 +118,8 @@ def _unknown(path: tuple[str, ...], what: str, names: Sequence[str]) -> Fault:
 
 
 def _number_fault(path: tuple[str | int, ...], value: float) -> Iterator[Fault]:
-    if not 0 <= value < math.inf:
-        yield Fault(path, f"{value:g}", "it must be finite and not below 0", "Correct the number.")
+    if not 0 <= value <= MOST:
+        yield Fault(path, f"{value:g}", f"it {NUMBER_RULE}", "Correct the number.")
 
 
 def _source_faults(section: str, rates: Mapping[str, Sequence[float]], network: Network) -> Iterator[Fault]:

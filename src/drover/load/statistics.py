@@ -7,11 +7,14 @@ Rule 2: nothing is filled in here; see `profile`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from drover.errors import LoadError
+
+MOST: Final = 1e18  # of any number here: products of larger ones along a network would be infinite
+NUMBER_RULE: Final = f"must be finite, not below 0 and not above {MOST:g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class Behaviour:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Known rates, costs and selectivities; negative and infinite numbers are refused."""
+    """Known rates, costs and selectivities; numbers below 0 and above MOST are refused."""
 
     rates: Mapping[str, float] = field(default_factory=dict)  # rows per second, by source
     operators: Mapping[str, Behaviour] = field(default_factory=dict)
@@ -57,7 +60,5 @@ class Statistics:
 
 def _refuse(what: str, named: Iterable[tuple[str, float]]) -> None:
     for name, value in named:
-        if not 0 <= value < math.inf:
-            raise LoadError(
-                f"{what} {name!r} is {value}, but must be finite and not below 0. Correct it or leave it out."
-            )
+        if not 0 <= value <= MOST:
+            raise LoadError(f"{what} {name!r} is {value}, but {NUMBER_RULE}. Correct it or leave it out.")

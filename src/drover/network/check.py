@@ -21,6 +21,8 @@ from drover.network.text_growth import growth_faults
 
 # Without a limit, computing the hints would take hours on a hostile file.
 MOST_FAULTS: Final = 1_000
+RESERVED: Final = "sqlite_"  # in any case
+RENAME: Final = "Rename the table; its address in the run file may end in #NAME, its name in the database."
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,19 @@ def _name_faults(parts: Parts) -> Iterator[Fault]:
                 rule = f"there is another of that name among the {seen[name]}"
                 yield Fault((section, name), repr(name), rule, "Rename one of the two.")
             seen.setdefault(name, section)
+    yield from _table_name_faults(parts)
+
+
+def _table_name_faults(parts: Parts) -> Iterator[Fault]:
+    """Yield names that SQLite, where tables are by default, would refuse or take for the name of another table."""
+    seen: dict[str, str] = {}
+    for table in parts.tables:
+        path = ("tables", table.name)
+        if table.name.lower().startswith(RESERVED):
+            yield Fault(path, repr(table.name), f"SQLite keeps names that begin with {RESERVED} for itself", RENAME)
+        if (other := seen.setdefault(table.name.lower(), table.name)) != table.name:
+            rule = f"for SQLite it is the same as table {other!r}"
+            yield Fault(path, repr(table.name), rule, "Rename one of the two; upper and lower case do not count.")
 
 
 def _was_faults(parts: Parts) -> Iterator[Fault]:

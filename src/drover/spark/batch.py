@@ -29,7 +29,14 @@ from drover.spark.tasks import FRAME_TYPE, NodeTask, RouterReport, RouterTask, S
 ERROR_LINE: Final = re.compile(r"^drover\.errors\.(\w+): (.*)$", re.MULTILINE)
 ADAPTIVE: Final = "spark.sql.adaptive.enabled"
 PICKLED: Final = frozenset({FrameKind.EVENT_TIMES, FrameKind.NODE_REPORT, FrameKind.ROUTER_REPORT})
-DEATH: Final = re.compile("Python worker exited unexpectedly|ExecutorLostFailure")
+# How Spark tells that a worker is gone. If it was killed while it was idle, or with its daemon, Java fails as it talks
+# to them: the first frame of that error that is not Java's own is Spark's for Python. An interrupted worker says so.
+DEATH: Final = re.compile(
+    r"Python worker exited unexpectedly|ExecutorLostFailure"
+    r"|java\.(?:io|net)\.\w+Exception[^\n]*(?:\n\tat (?:java|jdk)\.[^\n]*)*\n\tat org\.apache\.spark\.api\.python\."
+    r"|^KeyboardInterrupt$",
+    re.MULTILINE,
+)
 TASK: Final = re.compile(r"Task (\d+) in stage")  # the number of a node's task is that of the node
 
 
@@ -108,7 +115,7 @@ def collect_frames(spark: SparkSession, made: DataFrame, what: str) -> Iterator[
         with _one_job(spark), _described(spark.sparkContext, what):
             collected = made.toArrow()
     except PythonException as error:
-        raise _drovers_error(error) from error
+        raise worker_death(str(error)) or _drovers_error(error) from error
     except (PySparkException, Py4JError) as error:
         if died := worker_death(str(error)):
             raise died from error

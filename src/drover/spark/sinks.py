@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -20,7 +21,7 @@ from pyarrow.parquet import ParquetWriter
 from pyspark.sql import DataFrame, SparkSession
 
 from drover.errors import DroverError, shorten
-from drover.files import local_folder, replacing
+from drover.files import local_folder, make_durable_folder, replacing
 from drover.runs.formats import REMOTE_RULE, REMOTE_WAY_OUT
 from drover.runs.model import Output
 from drover.spark.sink_folders import ExistingRows, SinkFolder, existing_rows
@@ -103,22 +104,33 @@ class Files:
 
     def for_table(self, name: str) -> Files:
         """Return a sink that writes into a folder below."""
-        return replace(self, folder=str(Path(self.folder) / name))
+        below = replace(self, folder=str(Path(self.folder) / name))
+        folder = Path(below.folder)
+        with _writing(folder, "the folder"):
+            # Here and not in `write`, because it waits for the disk even if the folder exists.
+            make_durable_folder(folder)
+        return below
 
     def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
         """Write the batch under a temporary name, make it durable, and give it its name."""
-        folder = Path(self.folder)
-        final = folder / f"{batch:012}{self.word}.{self.format}"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
+        final = Path(self.folder) / f"{batch:012}{self.word}.{self.format}"
+        with _writing(final, f"the rows of batch {batch}"):
+            if not final.parent.is_dir():
+                make_durable_folder(final.parent)
             # The name must be durable, too: once the batch is committed, nobody writes the file again.
             with replacing(final, locked=True) as file:
                 WRITERS[self.format](rows, file)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise DroverError(
-                f"{final}: the rows of batch {batch} cannot be written: {error}. Free space or correct the rights, "
-                "and start again on the same checkpoint: the batch is repeated."
-            ) from error
+
+
+@contextmanager
+def _writing(path: Path, what: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise DroverError(
+            f"{path}: {what} cannot be written: {error}. Free space or correct the rights, and start again on the "
+            "same checkpoint: the batch is repeated."
+        ) from error
 
 
 @dataclass(slots=True)

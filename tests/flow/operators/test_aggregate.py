@@ -55,6 +55,13 @@ def test_a_result_has_its_window_its_group_and_its_aggregates() -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["panes", "pane", "start", "value", "set"])
+def test_a_number_of_different_values_may_have_any_name(name: str) -> None:
+    worker = batches("10 s", "10 s", "k", **{"n": "count(*)", name: "count(DISTINCT v)"})
+    worker.only([(1, "a", 5), (2, "a", 6), (3, "b", 5)], now=None)
+    assert worker.only([(4, "a", 5)], now=10) == [(0, 10, 9.999999, "a", 3, 2), (0, 10, 9.999999, "b", 1, 1)]
+
+
 def test_a_window_takes_rows_of_several_batches_and_is_emitted_once() -> None:
     worker = batches(*TUMBLING)
     assert worker.only(rows(1, 12), now=None) == []

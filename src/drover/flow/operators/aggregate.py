@@ -23,7 +23,8 @@ from drover.network.types import TIMESTAMP, polars_type
 PANE: Final = "drover.pane"  # first microsecond of a pane; names with a dot cannot collide with columns
 START: Final = "drover.start"  # first microsecond of a window
 VALUE: Final = "drover.value"
-PANES: Final = "panes"
+PANES: Final = "panes"  # the part of the state that has them
+SET: Final = "drover.set."  # before the name of a column that counts different values, in results only
 MOST_CHUNKS: Final = 16  # appended pieces after which live panes are merged: a compromise between merging and scanning
 
 
@@ -48,6 +49,8 @@ class RunAggregate:
             for name, call in calls
             if call.function == "count distinct" and call.argument is not None
         }
+        # By part of the state: the name of its column, unless that is a part already.
+        self.sets = {f"{SET}{name}" if name == PANES else name: name for name in self.distinct}
         self.output = {name: polars_type(kind) for name, kind in context.network.streams[operator.name].types.items()}
         self.nothing = pl.DataFrame(schema=self.output)  # made once: it takes half a millisecond
 
@@ -56,7 +59,7 @@ class RunAggregate:
         self._take_in(inputs[self.operator.input], state, clock)
         result = self._give_out(state, clock)
         if clock.now is not None:
-            for part in (PANES, *self.distinct):
+            for part in (PANES, *self.sets):
                 state.evict(part, oldest_needed(self.operator, clock.now))
         return {self.operator.name: result}
 
@@ -67,8 +70,9 @@ class RunAggregate:
         keys = [PANE, *self.groups]
         made = [expr.alias(name) for partial in self.partials.values() for name, expr in partial.make.items()]
         self.take_panes(keyed.group_by(keys, maintain_order=True).agg(made), state)
-        for part, value in self.distinct.items():
-            state.append(part, keyed.select(*keys, value.alias(VALUE)).drop_nulls(VALUE).unique(maintain_order=True))
+        for part, name in self.sets.items():
+            value = self.distinct[name].alias(VALUE)
+            state.append(part, keyed.select(*keys, value).drop_nulls(VALUE).unique(maintain_order=True))
             if (values := state.parts.get(part)) is not None and values.n_chunks() > MOST_CHUNKS:
                 state.merge(part, values.unique(maintain_order=True))
 
@@ -98,14 +102,14 @@ class RunAggregate:
             return self.nothing
         keys = [START, *self.groups]
         windows = tagged.group_by(keys, maintain_order=True).agg(self._merges())
-        for part in self.distinct:
+        for part, name in self.sets.items():
             windows = windows.join(
-                self._distinct(part, state, clock), on=keys, how="left", nulls_equal=True, maintain_order="left"
+                self._distinct(part, name, state, clock), on=keys, how="left", nulls_equal=True, maintain_order="left"
             )
         start = pl.col(START)
         computed = {
             **{name: partial.finish for name, partial in self.partials.items()},
-            **{part: pl.col(f"drover.{part}").fill_null(0) for part in self.distinct},
+            **{name: pl.col(f"{SET}{name}").fill_null(0) for name in self.distinct},
         }
         instants = {
             WINDOW_START: start,
@@ -118,15 +122,15 @@ class RunAggregate:
             *(computed[name].cast(self.output[name]).alias(name) for name in (n.name for n in self.operator.compute)),
         )
 
-    def _distinct(self, part: str, state: UnitState, clock: Watermarks) -> pl.DataFrame:
+    def _distinct(self, part: str, name: str, state: UnitState, clock: Watermarks) -> pl.DataFrame:
         """Return the number of different values per closing window and group."""
         keys = [START, *self.groups]
         values = state.parts.get(part)
         tagged = None if values is None else tag_windows(self.operator, values, clock, self.pane)
         if tagged is None:
             groups = {name: self.output[name] for name in self.groups}
-            return pl.DataFrame(schema={START: pl.Int64(), **groups, f"drover.{part}": pl.Int64()})
-        return tagged.group_by(keys).agg(pl.col(VALUE).n_unique().cast(pl.Int64).alias(f"drover.{part}"))
+            return pl.DataFrame(schema={START: pl.Int64(), **groups, f"{SET}{name}": pl.Int64()})
+        return tagged.group_by(keys).agg(pl.col(VALUE).n_unique().cast(pl.Int64).alias(f"{SET}{name}"))
 
 
 def as_instant(micros: pl.Expr) -> pl.Expr:
