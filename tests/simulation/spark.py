@@ -139,7 +139,7 @@ class SimulatedQuery:
         assert self.planned is not None
         layout = unified(self.network).layout
         parts = [
-            _laid_out(self.files[name][file], number, layout.shapes[name], self.network, layout)
+            laid_out(self.files[name][file], number, layout.shapes[name], self.network, layout)
             for number, (name, (first, last)) in enumerate(self.planned.items())
             for file in range(first, last)
         ]
@@ -207,7 +207,7 @@ def write_unsynced(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-def _laid_out(rows: pl.DataFrame, number: int, shape: Shape, network: Network, layout: SourceLayout) -> pl.DataFrame:
+def laid_out(rows: pl.DataFrame, number: int, shape: Shape, network: Network, layout: SourceLayout) -> pl.DataFrame:
     columns = {
         column: polars_type(kind)
         for source in network.sources
@@ -263,6 +263,9 @@ class SimulatedEngine:
             made = self._stage({node: (NodeTask(assignment, hop), dealt[node]) for node in range(schedule.nodes)})
         table = pa.Table.from_batches(made, FRAME_SCHEMA)
         return gather(*fetch(frames_of(table.columns), assignment.root))
+
+    def close(self) -> None:
+        """Do nothing: workers end with the process that they simulate."""
 
     def _stage(self, tasks: Mapping[int, tuple[RouterTask | NodeTask, list[pa.RecordBatch]]]) -> list[pa.RecordBatch]:
         """Run tasks in any order; return what they made, in any order."""

@@ -85,26 +85,31 @@ class ResidentEngine:
 
     def run(self, rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> BatchResult:
         """Run one micro-batch."""
-        schedule = assignment.schedule
-        nodes = self._nodes.ensure(schedule.nodes)
-        turn = Turn(uuid.uuid4().hex, assignment, nodes)
-        packed = pickle.dumps(turn)
-        self._on_each(nodes, partial(self._clients.begin, packed))
-        task = ResidentRouterTask(turn.name, RouterTask(assignment, layout), nodes, self._nodes.secret)
-        what = f"drover batch {assignment.batch}: {len(layout.shapes)} sources to {schedule.nodes} resident nodes"
+        nodes = self._nodes.ensure(assignment.schedule.nodes)
         try:
-            routed = list(collect_frames(rows.sparkSession, rows.mapInArrow(task, FRAME_TYPE), what))
-        except Exception:
-            self._look_after(nodes)  # a router cannot put frames to a node that is gone
+            frames = self._run_turn(rows, layout, Turn(uuid.uuid4().hex, assignment, nodes))
+        except DroverError:
             raise
+        except Exception:
+            self._look_after(nodes)  # routers and other nodes fail if they cannot reach a node
+            raise
+        return gather(*fetch(frames, assignment.root))
+
+    def _run_turn(self, rows: DataFrame, layout: SourceLayout, turn: Turn) -> list[Frame]:
+        """Return the frames that routers and nodes have for the driver."""
+        schedule = turn.assignment.schedule
+        self._on_each(turn.nodes, partial(self._clients.begin, pickle.dumps(turn)))
+        task = ResidentRouterTask(turn.name, RouterTask(turn.assignment, layout), turn.nodes, self._nodes.secret)
+        what = f"drover batch {turn.assignment.batch}: {len(layout.shapes)} sources to {schedule.nodes} resident nodes"
+        routed = list(collect_frames(rows.sparkSession, rows.mapInArrow(task, FRAME_TYPE), what))
         frames = [one for one in routed if one.port.kind is not FrameKind.ROUTER_ATTEMPT]
         routers = tuple(one.port.stream for one in routed if one.port.kind is FrameKind.ROUTER_ATTEMPT)
         for hop in range(schedule.hops):
             request = HopRequest(turn.name, hop, routers)
-            working = [nodes[node] for node in _working(schedule, hop)]
+            working = [turn.nodes[node] for node in _working(schedule, hop)]
             for made in self._on_each(working, partial(self._clients.run_hop, request)):
                 frames += made
-        return gather(*fetch(frames, assignment.root))
+        return frames
 
     def close(self) -> None:
         """Stop the nodes."""
