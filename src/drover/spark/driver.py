@@ -241,7 +241,7 @@ class Driver:
             if self._ending.is_set():
                 return
             self._check_usable()
-            if self._should_run_without_rows():
+            if self._should_run_without_rows() and not self._must_repeat_rows():
                 try:
                     self._run(self._no_rows(spark), None)
                 except BaseException as error:
@@ -251,6 +251,10 @@ class Driver:
     def _should_run_without_rows(self) -> bool:
         """Return whether a batch without rows would close windows, or work off what a resumed operator holds."""
         return self._progress().moved or self.planner.resumes
+
+    def _must_repeat_rows(self) -> bool:
+        """Return whether an earlier run began a batch with rows: sinks may have rows under its number already."""
+        return self.planner.begun is not None and not self.planner.begun.closing
 
     def _check_usable(self) -> None:
         if self.failure is not None:
