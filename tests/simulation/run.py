@@ -299,7 +299,10 @@ class SimulatedRun:
         return Live(made, controller, service, query)
 
     def _sink(self, name: str) -> Sink:
-        return Several((Files(str(self.folder / name)), self.repeated.setdefault(name, RepeatedSink(name))))
+        files = Files(str(self.folder / name))
+        if self.history.brittle:  # a function that fails in a repetition only leaves other rows
+            return files
+        return Several((files, self.repeated.setdefault(name, RepeatedSink(name))))
 
     def _observe(self, facts: BatchFacts) -> None:
         """Note a batch that was committed."""
