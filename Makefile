@@ -12,10 +12,10 @@ SELECT := $(if $(filter-out false 0,$(CI)),,-m "not slow")
 PYTEST := $(BIN)/python -m pytest -n $(or $(JOBS),2) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check format test test-all chaos fuzz mutants demo bench experiments docs wheels lock clean stale
+.PHONY: help setup check format test test-all chaos fuzz simulate-faults mutants demo bench experiments docs wheels lock clean stale
 
 help: ## list the chores
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## build .venv from the lock (every chore does this when it is missing or stale)
 
@@ -42,6 +42,9 @@ chaos: $(STAMP) ## kill a run KILLS=50 times at random moments and look for lost
 
 fuzz: $(STAMP) ## feed CASES=1000000 damaged inputs to drover and look for tracebacks; ARGS="--target networks --seed 7"
 	$(BIN)/python -m tests.fuzz --cases $(or $(CASES),1000000) $(ARGS)
+
+simulate-faults: $(STAMP) ## play whole runs with crashes and disk faults, without Java; SEEDS=0-999, or one seed with ARGS=--story
+	$(BIN)/python -m tests.simulation $(or $(SEEDS),0-99) $(ARGS)
 
 demo: $(STAMP) ## a network of queries on this machine, moving while it runs
 	$(BIN)/drover demo $(ARGS)

@@ -126,6 +126,18 @@ def resume(run: SimulatedRun, live: Live) -> None:
         live.controller.resume(parked[int(run.rng.integers(len(parked)))])
 
 
+def flip(run: SimulatedRun, live: Live) -> None:
+    """Stop the run, and flip a bit in one of its files."""
+    stop(run, live)
+    run.damage.flip(run.rng)
+
+
+def flip_after_death(run: SimulatedRun, live: Live) -> None:
+    """Kill the run, and flip a bit in one of its files."""
+    run.damage.flip(run.rng)
+    kill(run, live)
+
+
 ACTIONS: Mapping[Action, float] = {  # how often each is chosen, relative to the others
     arrive: 3,
     batch: 8,
@@ -141,6 +153,8 @@ ACTIONS: Mapping[Action, float] = {  # how often each is chosen, relative to the
     move_query: 0.3,
     break_some: 1,
     resume: 0.7,
+    flip: 0.3,
+    flip_after_death: 0.3,
 }
 REQUESTS = frozenset({move, scale, spread, drain, submit, drop, move_query, resume})  # the run survives a refusal
 
@@ -160,3 +174,4 @@ def finish(run: SimulatedRun, live: Live) -> None:
     if live.driver.parked:
         raise DroverError(f"operators are still parked: {live.driver.parked}")
     stop(run, live)
+    run.finished = True
