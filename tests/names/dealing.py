@@ -17,13 +17,14 @@ from tests.names.network import (
     QUERY_NAMES,
     QUERY_PARTS,
     STREAMS,
+    TABLE_PARTS,
     TABLES,
     Naming,
 )
 from tests.names.words import allowed, allowed_columns
 
 COLUMN_PARTS: Final = tuple(dict.fromkeys(plain for schema in (*COLUMNS, *QUERY_COLUMNS, CASES) for plain in schema))
-PARTS: Final = (*STREAMS, *QUERY_PARTS, *QUERY_NAMES, *TABLES, "network", "tenant")
+PARTS: Final = (*STREAMS, *TABLE_PARTS, *QUERY_PARTS, *QUERY_NAMES, *TABLES, "network", "tenant")
 # Names of columns that results have anyway, which drover refuses in some places.
 TAKEN: Final = frozenset({"window_start", "window_end", "window_time", "query"})
 

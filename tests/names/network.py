@@ -14,6 +14,7 @@ import polars as pl
 from numpy.random import default_rng
 
 import drover
+from drover.network.build import Builder, Stream
 from drover.network.model import Network
 from drover.network.operators import Aggregate, Filter, Join, KeyPair, Map, Named
 from drover.network.queries import Query
@@ -23,6 +24,7 @@ from tests.flow.harness import Batch
 
 SECOND: Final = 1_000_000
 STREAMS: Final = ("first", "second", "few", "parts", "every", "made", "sums", "pairs", "seen")
+TABLE_PARTS: Final = ("kept", "asked", "found")
 CASES: Final = ("low", "high", "others")
 # By the schema that they are in: names of one schema differ in more than their case.
 COLUMNS: Final = (
@@ -60,8 +62,8 @@ class Naming:
 PLAIN: Final = Naming({})
 
 
-def named_network(name: Naming) -> Network:
-    """Return a network with every kind of operator that needs no table."""
+def named_network(name: Naming, *, tables: bool = False) -> Network:
+    """Return a network with every kind of operator; only with `tables`, those that need one."""
     sql = name.sql
     net = drover.Builder(name("network"))
     columns = dict(zip(map(name, COLUMNS[0]), ("timestamp", "int", "string", "bigint"), strict=True))
@@ -95,6 +97,8 @@ def named_network(name: Naming) -> Network:
     seen = every.apply(name("seen"), user_functions.rows_so_far)
     for stream in (few, parts[name("low")], parts[name("others")], sums, pairs, seen):
         stream.output()
+    if tables:
+        _add_table(net, first, name)
     return net.build()
 
 
@@ -105,14 +109,17 @@ def named_tables(name: Naming) -> Network:
     """Return a network that writes a table and reads it."""
     net = drover.Builder(name("network"))
     columns = dict(zip(map(name, COLUMNS[0]), ("timestamp", "int", "string", "bigint"), strict=True))
-    first = net.source(name("first"), columns, time=name("c_time"), lateness="1 s")
+    _add_table(net, net.source(name("first"), columns, time=name("c_time"), lateness="1 s"), name)
+    return net.build()
+
+
+def _add_table(net: Builder, first: Stream, name: Naming) -> None:
     kept = dict(zip(map(name, TABLE_COLUMNS), ("timestamp", "int", "bigint"), strict=True))
     table = net.table(name("newest"), kept, key=name("c_key"))
-    first.write_table(name("few"), table)
-    asked = first.map(name("made"), {name("m_time"): name.sql("c_time"), name("m_key"): name.sql("c_key")})
+    first.write_table(name("kept"), table)
+    asked = first.map(name("asked"), {name("m_time"): name.sql("c_time"), name("m_key"): name.sql("c_key")})
     on = f"{name('m_key')} = {name('c_key')}"
-    asked.read_table(name("seen"), table, on=on, columns=name("c_amount")).output()
-    return net.build()
+    asked.read_table(name("found"), table, on=on, columns=name("c_amount")).output()
 
 
 def named_queries(name: Naming) -> tuple[Query, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -18,7 +19,7 @@ from drover.network.queries.read import write_query
 from drover.placement.plan import round_robin
 from drover.spark.queries.admission import admit, entries_for
 from tests.flow.families.family_harness import FamilyHarness
-from tests.flow.harness import Harness
+from tests.flow.harness import Batch, Harness
 from tests.flow.oracle import assert_same_rows
 from tests.names.dealing import deals
 from tests.names.network import (
@@ -52,18 +53,18 @@ def run(name: Naming, folder: Path) -> dict[str, pl.DataFrame]:
     return outputs | {plain: harness.gave(one) for plain, one in zip(QUERY_NAMES, members, strict=True)}
 
 
-def run_tables(name: Naming, folder: Path) -> pl.DataFrame:
+def run_tables(name: Naming, folder: Path, batches: Sequence[Batch] = ()) -> pl.DataFrame:
     """Run the network with a table in a database; return the rows with what they found in it."""
     network = named_tables(name)
     folder.mkdir(exist_ok=True)
     where = addresses(network, {}, str(folder))
     prepare_tables(network, where, new_id="1")
     harness = Harness(network, where)
-    for batch in plain_batches():
+    for batch in batches or plain_batches():
         rows = renamed_batch({"first": batch["first"]}, network, name)
         harness.run(rows, round_robin(network, 2))
     assert harness.failures == []
-    return harness.output(name("seen"))
+    return harness.output(name("found"))
 
 
 @pytest.fixture(scope="module")

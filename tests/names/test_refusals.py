@@ -21,6 +21,7 @@ from tests.names.network import (
     QUERY_NAMES,
     QUERY_PARTS,
     STREAMS,
+    TABLE_PARTS,
     TABLES,
     Naming,
     named_network,
@@ -31,6 +32,7 @@ from tests.names.words import REFUSED, SPOILT_COLUMNS
 
 IN_NETWORK = ("network", *STREAMS, *CASES, *dict.fromkeys(plain for schema in COLUMNS for plain in schema))
 IN_QUERIES = ("tenant", *QUERY_NAMES, *QUERY_PARTS, *(plain for plain in COLUMN_PARTS if plain.startswith("q_")))
+IN_TABLES = (*TABLES, *TABLE_PARTS)
 CASE_RULE = "a case is named like a column"
 
 
@@ -47,18 +49,18 @@ def check_faults(faults: Iterable[Fault], plain: str, name: str) -> None:
     assert all(name in fault.path or fault.path[-1] in ("name", "tenant", "rest") for fault in own)
 
 
-@pytest.mark.parametrize("plain", [*IN_NETWORK, *TABLES])
+@pytest.mark.parametrize("plain", [*IN_NETWORK, *IN_TABLES])
 def test_the_builder_refuses_it(plain: str) -> None:
-    make = named_tables if plain in TABLES else named_network
+    make = named_tables if plain in IN_TABLES else named_network
     for name in REFUSED:
         with pytest.raises(NetworkError) as refused:
             make(Naming({plain: name}))
         check_faults(refused.value.faults, plain, name)
 
 
-@pytest.mark.parametrize("plain", [*IN_NETWORK, *TABLES])
+@pytest.mark.parametrize("plain", [*IN_NETWORK, *IN_TABLES])
 def test_the_check_of_a_file_refuses_it(plain: str) -> None:
-    text = dumps((named_tables if plain in TABLES else named_network)(PLAIN))
+    text = dumps((named_tables if plain in IN_TABLES else named_network)(PLAIN))
     content = yaml.safe_load(text)
     for name in REFUSED:
         network, faults = inspect(json.dumps(renamed(content, plain, name), ensure_ascii=False))
@@ -132,4 +134,4 @@ def test_a_result_has_no_second_column_called_query() -> None:
 
 
 def test_every_part_is_tried() -> None:
-    assert {*IN_NETWORK, *TABLES, *IN_QUERIES} == {*PARTS, *COLUMN_PARTS}
+    assert {*IN_NETWORK, *IN_TABLES, *IN_QUERIES} == {*PARTS, *COLUMN_PARTS}
