@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
+import pyspark
+
 from drover.cli import main
 from drover.flow.state.commits import Checkpoint, latest
 from drover.flow.state.storage import open_root
@@ -47,8 +49,12 @@ sinks:
 """
 
 
-def write_run_file(folder: Path) -> None:
-    """Write what `drover run` needs."""
+def prepare(folder: Path) -> None:
+    """Make what `drover run` needs: its files, and a home of Spark in whose `work` executors may leave theirs."""
+    home = folder / "spark"
+    home.mkdir()
+    for entry in Path(pyspark.__file__).parent.iterdir():
+        (home / entry.name).symlink_to(entry)
     dump(chaos_network(), folder / "chaos.yaml")
     (folder / "chaos.run.yaml").write_text(RUN_FILE, encoding="utf-8")
 
@@ -60,6 +66,7 @@ class RunUnderFire:
         settings = " ".join(f"--conf {key}={value}" for key, value in SETTINGS.items())
         environment = {
             "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
+            "SPARK_HOME": str(folder / "spark"),
             "PYSPARK_SUBMIT_ARGS": f"{settings} pyspark-shell",
             "JAVA_TOOL_OPTIONS": QUICK_START,  # reaches executors, too
         }
