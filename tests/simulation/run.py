@@ -103,6 +103,7 @@ class SimulatedRun:
     repeated: dict[str, RepeatedSink] = field(default_factory=dict)
     queries: ClientQueries = field(default_factory=ClientQueries)
     starts: set[int] = field(default_factory=set)  # the last committed batches at all starts
+    slots: int = 2  # of Spark
     finished: bool = False
     cut: bool = False  # whether the power was cut since the last start
 
@@ -278,7 +279,9 @@ class SimulatedRun:
         network = self.history.network
         root = str(self.checkpoint)
         planner = Planner(root, explicit(round_robin(network, self.history.nodes), network))
-        controller = Controller(network, planner, self.history.control, clock=self.clock.monotonic)
+        controller = Controller(
+            network, planner, self.history.control, slots=lambda: self.slots, clock=self.clock.monotonic
+        )
         catalog = QueryCatalog(network, root, {}, closed_nodes=controller.closed)
         service = QueryService(network, catalog, sink=self._sink("answers"), clock=self.clock.monotonic)
         made = Driver(
