@@ -159,7 +159,7 @@ def check_commands(world: World, capsys: pytest.CaptureFixture[str]) -> None:
         (("explain", WORST("made"), "--from", checkpoint), LONG),
         (("queries", checkpoint), "member"),
         (("dead-letters", checkpoint), ""),
-        (("check", str(file), "--against", checkpoint), "__index__"),
+        (("check", str(file), "--against", checkpoint), "unchanged: 2 sources, 1 table"),
         (("show", str(file), "--schemas"), "current_timestamp"),
         (("headroom", str(file)), "LATEST"),
         (("report", checkpoint, "--out", str(world.folder / "r.html")), "r.html"),
