@@ -30,6 +30,7 @@ SMALL_JOBS: Final = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 STREAM: Final = "stream"
+BATCH: Final = "drover batch"  # no column of a source has a space
 
 
 def expected_streams(spark: SparkSession, network: Network, batches: Mapping[int, Batch]) -> dict[str, pl.DataFrame]:
@@ -37,14 +38,14 @@ def expected_streams(spark: SparkSession, network: Network, batches: Mapping[int
     inputs = {}
     for source in network.sources:
         parts = [
-            batch[source.name].with_columns(pl.lit(number, pl.Int32).alias("batch"))
+            batch[source.name].with_columns(pl.lit(number, pl.Int32).alias(BATCH))
             for number, batch in batches.items()
             if source.name in batch
         ]
-        schema = {name: polars_type(kind) for name, kind in source.schema.types.items()} | {"batch": pl.Int32()}
+        schema = {name: polars_type(kind) for name, kind in source.schema.types.items()} | {BATCH: pl.Int32()}
         inputs[source.name] = spark.createDataFrame(pl.concat([pl.DataFrame(schema=schema), *parts]).to_arrow())
     with small_jobs(spark):
-        return collect(drover.reference(network, inputs, batches="batch").streams, network.outputs)
+        return collect(drover.reference(network, inputs, batches=BATCH).streams, network.outputs)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from drover.network.operators import Filter
 from drover_lab.generate import DagParameters, dags, rows
 from tests.flow.harness import Batch, Harness, cut_rows
 from tests.flow.holding import FUNCTIONS, HoldingHarness, break_functions, with_brittle_functions
+from tests.flow.operators.batches import SmallBatches, one_source
 from tests.flow.oracle import assert_same_rows
 from tests.flow.test_against_oracle import random_plan
 
@@ -65,6 +66,15 @@ def test_an_input_without_rows_comes_back_as_an_empty_frame_of_the_same_columns(
     ((inputs, _),) = held_batches(state, {"left": frame(), "right": frame(9)})
     assert inputs["left"].equals(frame(1))
     assert inputs["right"].equals(frame())
+
+
+def test_a_column_may_be_called_like_what_is_held() -> None:
+    compute = {"held": "count(DISTINCT v)"}
+    worker = SmallBatches(one_source(lambda s: s.aggregate("out", compute, size="10 s")))
+    worker.only([(1, "a", 5)], now=None)
+    hold_inputs(worker.state, 1, {"s": frame(1)}, Watermarks(None, None))
+    worker.state.evict(HELD, 2)
+    assert worker.only([(2, "a", 6)], now=10) == [(0, 10, 9.999999, 2)]
 
 
 def test_an_operator_that_never_held_anything_works_off_nothing() -> None:

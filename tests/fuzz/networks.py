@@ -6,6 +6,7 @@ Rule 2: some accepted networks run on a few rows, because a file that passes the
 
 from __future__ import annotations
 
+import random
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,9 +20,10 @@ from drover.network.files.network_file import dumps, inspect, loads
 from drover.network.model import Network
 from drover.network.types import polars_type
 from drover.placement.plan import round_robin
-from tests.flow.harness import Harness
+from tests.flow.harness import Batch, Harness
 from tests.fuzz.corpus import corpus_with
 from tests.fuzz.target import Feed, Target, demand, demand_faults
+from tests.network.expressions.frames import random_value
 
 RUN_ONE_IN: Final = 10  # accepted networks: to run one takes as long as to read ten
 MOST_OPERATORS: Final = 100  # of a network that is run
@@ -63,21 +65,33 @@ def networks(_folder: Path) -> Iterator[Feed]:
 
 
 def run_briefly(network: Network) -> None:
-    """Run two batches of a row with NULLs, and demand that no operator fails."""
+    """Run three batches of a few rows, and demand that no operator fails."""
     kinds = {operator.kind for operator in network.operators}
     if not kinds.isdisjoint(ELSEWHERE) or len(network.operators) > MOST_OPERATORS:
         return
     harness = Harness(network)
-    for second in (1, 100_000):
-        batch = {}
-        for source in network.sources:
-            types = {name: polars_type(kind) for name, kind in source.schema.types.items()}
-            row = pl.DataFrame({name: [None] for name in types}, schema=types)
-            if source.time is not None:
-                row = row.with_columns(pl.lit(second * 1_000_000).cast(types[source.time]).alias(source.time))
-            batch[source.name] = row
-        harness.run(batch, round_robin(network, 2))
+    for second in (1, 2, 100_000):
+        harness.run(few_rows(network, second), round_robin(network, 2))
     demand(not harness.failures, f"it passes the check and fails on a row: {harness.failures[:1]}")
+
+
+def few_rows(network: Network, second: int) -> Batch:
+    """Return a batch with some rows of every source at one time; the first one has NULL wherever it may."""
+    batch = {}
+    for source in network.sources:
+        types = dict(source.schema.types)
+        values = {
+            name: [None, *(random_value(kind, random.Random(f"{name} {i}")) for i in range(3))]
+            for name, kind in types.items()
+        }
+        schema = {name: polars_type(kind) for name, kind in types.items()}
+        rows = pl.DataFrame(
+            [pl.Series(name, values[name] if name != source.time else [None] * 4, schema[name]) for name in types]
+        )
+        if source.time is not None:
+            rows = rows.with_columns(pl.lit(second * 1_000_000).cast(schema[source.time]).alias(source.time))
+        batch[source.name] = rows
+    return batch
 
 
 NETWORKS: Final = Target("networks", 10, corpus_with("drover", (SMALL,) * 4).draw, networks)

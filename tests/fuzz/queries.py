@@ -1,27 +1,35 @@
 """Target: query files, YAML and JSON lines, up to the admission of each query.
 
 Rule 1: a refusal that blames drover itself is a finding: it stands for a traceback in the driver's log.
+Rule 2: some accepted queries run on a few rows, because a query that was accepted must not be parked by drover.
 """
 
 from __future__ import annotations
 
 import json
 import random
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from numpy.random import default_rng
+
 from drover.control.tenants import limits_of
 from drover.errors import FileError
 from drover.network.files.network_file import loads
+from drover.network.model import Network
 from drover.network.queries import Shapes
 from drover.network.queries.notation import entries_of
+from drover.placement.plan import round_robin
 from drover.spark.queries.admission import AdmissionResult, admit
+from tests.flow.families.family_harness import FamilyHarness
 from tests.fuzz.corpus import Corpus, corpus_of, yaml_texts
-from tests.fuzz.networks import SMALL
+from tests.fuzz.networks import SMALL, few_rows
 from tests.fuzz.target import Feed, Target, demand, demand_faults
 
+RUN_ONE_IN: Final = 300  # accepted files: to run one takes as long as to read two hundred
 KEPT: Final = 2_000  # queries until the templates are forgotten, as in a run that restarts
 COMPLETE: Final = """\
 - name: some
@@ -69,7 +77,7 @@ def draw(chance: random.Random) -> str:
 
 
 @contextmanager
-def queries(_folder: Path) -> Iterator[Feed]:
+def queries(folder: Path) -> Iterator[Feed]:
     """Feed a text as a query file."""
     network = loads(SMALL)
     limits = limits_of({"acme": {"queries": 3}})
@@ -87,9 +95,22 @@ def queries(_folder: Path) -> Iterator[Feed]:
         except FileError as error:
             demand_faults(error.faults)
             raise
-        return _check(admit(entries, shapes, ("taken",), {"acme": 1}, limits))
+        admitted = admit(entries, shapes, ("taken",), {"acme": 1}, limits)
+        if admitted.accepted and zlib.crc32(text.encode(errors="surrogatepass")) % RUN_ONE_IN == 0:
+            _run_briefly(network, admitted, folder / str(count))
+        return _check(admitted)
 
     yield feed
+
+
+def _run_briefly(network: Network, admitted: AdmissionResult, folder: Path) -> None:
+    """Run three batches with the accepted queries, and demand that none is parked."""
+    harness = FamilyHarness(network, folder, default_rng(0), trouble=0.0)
+    for accepted in admitted.accepted:
+        harness.submit(accepted.query)
+    for second in (1, 2, 100_000):
+        harness.run(few_rows(network, second), round_robin(network, 2))
+    demand(not harness.parked, f"it was accepted and fails on a row: {harness.parked[:1]}")
 
 
 def _check(admitted: AdmissionResult) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from drover.errors import DroverError
 from drover.network.grid import Grid
 from tests.flow.holding import FUNCTIONS, break_functions
-from tests.simulation.faults import RunDiedError
+from tests.simulation.faults import FaultKind, RunDiedError
 from tests.simulation.history import spread_joins_of
 
 if TYPE_CHECKING:
@@ -58,6 +58,30 @@ def stop(run: SimulatedRun, live: Live) -> None:
 def kill(_run: SimulatedRun, _live: Live) -> None:
     """Kill the process between two storage calls."""
     raise RunDiedError("killed between two batches")
+
+
+def cut_power(run: SimulatedRun, _live: Live) -> None:
+    """Cut the power between two storage calls."""
+    run.faults.dead = FaultKind.POWER
+    raise RunDiedError("the power is cut between two batches")
+
+
+def stop_before_power_cut(run: SimulatedRun, live: Live) -> None:
+    """Stop the run, and cut the power right afterwards."""
+    stop(run, live)
+    cut_power(run, live)
+
+
+def lose_slots(run: SimulatedRun, _live: Live) -> None:
+    """Let Spark lose executors, or find them again."""
+    run.slots = int(run.rng.integers(1, MOST_NODES + 1))
+
+
+def approve(_run: SimulatedRun, live: Live) -> None:
+    """Carry out what the control loop proposes, if it proposes anything."""
+    found = live.controller.proposal().proposal
+    if found is not None:
+        live.controller.approve(found.id)
 
 
 def move(run: SimulatedRun, live: Live) -> None:
@@ -126,12 +150,28 @@ def resume(run: SimulatedRun, live: Live) -> None:
         live.controller.resume(parked[int(run.rng.integers(len(parked)))])
 
 
+def flip(run: SimulatedRun, live: Live) -> None:
+    """Stop the run, and flip a bit in one of its files."""
+    stop(run, live)
+    run.damage.flip(run.rng)
+
+
+def flip_after_death(run: SimulatedRun, live: Live) -> None:
+    """Kill the run, and flip a bit in one of its files."""
+    run.damage.flip(run.rng)
+    kill(run, live)
+
+
 ACTIONS: Mapping[Action, float] = {  # how often each is chosen, relative to the others
     arrive: 3,
     batch: 8,
     close_windows: 1,
     stop: 0.5,
     kill: 0.5,
+    cut_power: 0.3,
+    stop_before_power_cut: 0.2,
+    lose_slots: 0.2,
+    approve: 0.2,
     move: 1,
     scale: 0.5,
     spread: 0.5,
@@ -141,8 +181,12 @@ ACTIONS: Mapping[Action, float] = {  # how often each is chosen, relative to the
     move_query: 0.3,
     break_some: 1,
     resume: 0.7,
+    flip: 0.3,
+    flip_after_death: 0.3,
 }
-REQUESTS = frozenset({move, scale, spread, drain, submit, drop, move_query, resume})  # the run survives a refusal
+REQUESTS = frozenset(
+    {approve, move, scale, spread, drain, submit, drop, move_query, resume}
+)  # the run survives a refusal
 
 
 def finish(run: SimulatedRun, live: Live) -> None:
@@ -160,3 +204,4 @@ def finish(run: SimulatedRun, live: Live) -> None:
     if live.driver.parked:
         raise DroverError(f"operators are still parked: {live.driver.parked}")
     stop(run, live)
+    run.finished = True

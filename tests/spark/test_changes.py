@@ -10,6 +10,7 @@ import pytest
 
 import drover
 from drover.errors import DroverError, StateError
+from drover.flow.held import HELD
 from drover.flow.state.commits import Checkpoint, commit, latest
 from drover.flow.state.documents import Commit
 from drover.flow.state.layout import state_name
@@ -149,7 +150,7 @@ def test_the_commit_of_a_changeover_decides_which_network_the_state_has(tmp_path
 
 def test_rows_of_operators_without_state_count_unless_they_wait_for_a_table(tmp_path: Path) -> None:
     fs, path = open_root(str(tmp_path))
-    keys = [("sums[1]", "panes"), ("some", "held"), ("keep", "pending"), ("f0.q0@1", "panes")]
+    keys = [("sums[1]", "panes"), ("some", HELD), ("keep", "pending"), ("f0.q0@1", "panes")]
     deltas = [Delta(unit, part, pa.table({"at": [1]})) for unit, part in keys]
     segments = write_deltas(fs, join(path, "state"), state_name(0, 0, "a"), deltas)
     made = commit(fs, path, Checkpoint(), Commit(0, segments, {}, (), {}))

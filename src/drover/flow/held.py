@@ -17,7 +17,8 @@ from drover.flow.frames import decode, encode
 from drover.flow.operators import Frames, Runner, UnitState, Watermarks
 from drover.network.operators import Operator
 
-HELD: Final = "held"  # a part of state
+# A part of state. An aggregate has parts called like its columns, whose names have no dot.
+HELD: Final = "drover.held"
 SCHEMA: Final = {
     "batch": pl.Int64(),  # first, because it decides which rows have expired
     "input": pl.String(),

@@ -24,7 +24,7 @@ from drover.spark.offsets import spark_batch
 from drover.wording import count
 from tests.spark.chaos.outputs import Difference, OutputReader, difference_at_end, difference_so_far
 from tests.spark.chaos.processes import RunProcess, ignores, kill_all, process_of, processes_of, send
-from tests.spark.chaos.run_under_fire import RunUnderFire, write_run_file
+from tests.spark.chaos.run_under_fire import RunUnderFire, prepare
 from tests.spark.chaos.strikes import Strike, Way
 from tests.spark.runs import chaos_network, ordered_batches, write_files
 
@@ -80,7 +80,7 @@ class Campaign:
     chance: random.Random = field(init=False)
 
     def __post_init__(self) -> None:
-        write_run_file(self.folder)
+        prepare(self.folder)
         self.batches = list(ordered_batches(chaos_network(), MOST_FILES, ROWS, self.seed))
         self.reader = OutputReader(self.folder)
         self.chance = random.Random(self.seed)

@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
+import pyspark
+
 from drover.cli import main
 from drover.flow.state.commits import Checkpoint, latest
 from drover.flow.state.storage import open_root
@@ -22,11 +24,14 @@ from tests.spark.crashes import often_tidying
 from tests.spark.runs import chaos_network
 
 ROOT: Final = Path(__file__).parents[3]
-SETTINGS: Final = {
-    # Spark's own 2 minutes for a silent executor would be most of a test.
+# Spark's own 2 minutes for a silent executor would be most of a test. Only where there are executors: without them, a
+# driver that a busy machine keeps waiting must not give itself up.
+IMPATIENT: Final = {
     "spark.network.timeout": "6s",
     "spark.network.timeoutInterval": "1s",
     "spark.executor.heartbeatInterval": "1s",
+}
+SETTINGS: Final = {
     "spark.driver.memory": "1g",
     # Runs are short: to compile the plans of their few rows takes longer than to interpret them.
     "spark.sql.codegen.wholeStage": "false",
@@ -47,8 +52,12 @@ sinks:
 """
 
 
-def write_run_file(folder: Path) -> None:
-    """Write what `drover run` needs."""
+def prepare(folder: Path) -> None:
+    """Make what `drover run` needs: its files, and a home of Spark in whose `work` executors may leave theirs."""
+    home = folder / "spark"
+    home.mkdir()
+    for entry in Path(pyspark.__file__).parent.iterdir():
+        (home / entry.name).symlink_to(entry)
     dump(chaos_network(), folder / "chaos.yaml")
     (folder / "chaos.run.yaml").write_text(RUN_FILE, encoding="utf-8")
 
@@ -57,9 +66,11 @@ class RunUnderFire:
     """A process of `drover run` in a session of its own; what it says is appended to `log.txt`."""
 
     def __init__(self, folder: Path, master: str) -> None:
-        settings = " ".join(f"--conf {key}={value}" for key, value in SETTINGS.items())
+        chosen = SETTINGS | (IMPATIENT if "cluster" in master else {})
+        settings = " ".join(f"--conf {key}={value}" for key, value in chosen.items())
         environment = {
             "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
+            "SPARK_HOME": str(folder / "spark"),
             "PYSPARK_SUBMIT_ARGS": f"{settings} pyspark-shell",
             "JAVA_TOOL_OPTIONS": QUICK_START,  # reaches executors, too
         }
