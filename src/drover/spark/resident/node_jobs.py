@@ -56,6 +56,11 @@ class NodeRegistry(fl.FlightServerBase):  # type: ignore[misc]  # pyarrow has no
         with self._changed:
             return self._known.get(node)
 
+    def wait_until_gone(self, address: NodeAddress, seconds: float) -> bool:
+        """Wait until a node is not at this address any more; return False if it still is after so many seconds."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._known.get(address.node) != address, seconds)
+
     def wait_for(self, count: int, seconds: float) -> tuple[NodeAddress, ...] | None:
         """Wait until nodes 0 to `count` - 1 are there; None if they are not after so many seconds."""
         with self._changed:
@@ -98,6 +103,10 @@ class ResidentNodes:
     def is_there(self, address: NodeAddress) -> bool:
         """Return whether a node has not been started again since it had this address."""
         return self._registry.known(address.node) == address
+
+    def wait_until_gone(self, address: NodeAddress, seconds: float = START_SECONDS) -> bool:
+        """Wait until Spark has noticed that a node ended; return False if it has not after so many seconds."""
+        return self._registry.wait_until_gone(address, seconds)
 
     def replace(self, node: int) -> None:
         """End the task of a node that does not answer; another one is started."""

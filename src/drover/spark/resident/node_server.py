@@ -8,6 +8,7 @@ Rule 3: a node that has not heard from its driver for long ends: Spark's executo
 
 from __future__ import annotations
 
+import os
 import pickle
 import queue
 import threading
@@ -102,7 +103,7 @@ class NodeServer(fl.FlightServerBase):  # type: ignore[misc]  # pyarrow has no t
             raise fl.FlightServerError(str(error)) from error
 
     def do_action(self, _context: Any, action: Any) -> list[bytes]:
-        """Begin a turn, answer a ping, or stop."""
+        """Begin a turn, answer a ping with the number of this process, or stop."""
         self.heard = time.monotonic()
         if action.type == BEGIN:
             turn: Turn = pickle.loads(action.body)  # only the driver has the secret
@@ -110,7 +111,7 @@ class NodeServer(fl.FlightServerBase):  # type: ignore[misc]  # pyarrow has no t
             self.inbox.begin(turn.name)
         elif action.type == STOP:
             self.work.put(None)
-        return [b""]
+        return [str(os.getpid()).encode()]
 
     def do_get(self, _context: Any, ticket: Any) -> fl.RecordBatchStream:
         """Run a hop, and return its frames for the driver."""
