@@ -108,6 +108,9 @@ def run(
       mode "auto" they move between neighbours. See docs/how-to/trees.md.
     - `allow_changes`: what a changed network may lose of the checkpoint's state: names of operators and tables, or True
       for everything. Changes that lose nothing need no permission. See docs/how-to/upgrade.md.
+    - `engine`: how batches are computed. "shuffle", the default, is one Spark job per batch with a shuffle per hop.
+      "resident" keeps every node as a Spark task that stays, which needs a slot per node and one for reading. "auto"
+      takes resident nodes where they fit. Resident nodes are new.
     - `existing`: what to do if the folder of a sink has rows of another run. "refuse" does not start, "overwrite"
       deletes the files that drover wrote there, "adopt" adds rows to them. It does not concern the run's own rows.
     """
@@ -143,9 +146,7 @@ def run(
     try:
         query = _start_query(driver, trigger)
     except BaseException:
-        for opened in (listening, controller, driver):
-            if opened is not None:
-                opened.close()
+        _close(listening, controller, driver)
         raise
     drains = any((trigger or {}).get(word) for word in ("availableNow", "once"))
     if not drains:
@@ -164,6 +165,12 @@ def _open(driver: Driver, resume: Sequence[str], without: Sequence[str]) -> None
     except DroverError:
         driver.close()
         raise
+
+
+def _close(*opened: Endpoint | Controller | Driver | None) -> None:
+    for one in opened:
+        if one is not None:
+            one.close()
 
 
 def _start_query(driver: Driver, trigger: Mapping[str, Any] | None) -> StreamingQuery:  # Any: as in `run`
