@@ -47,6 +47,11 @@ class Damage:
             and path.stat().st_size > 0
         )
 
+    def accept(self) -> None:
+        """Note that a batch is committed: from now on, damaged files of Spark count as they are."""
+        for path in [path for path in self.files if (self.checkpoint / "spark") in path.parents]:
+            del self.files[path]
+
     def restore(self, error: Exception) -> bool:
         """Restore the files that an error names; return whether there are any."""
         named = [path for path in self.files if str(path) in str(error)]

@@ -131,19 +131,25 @@ def assert_answers(run: SimulatedRun, query: ClientQuery, unbroken: UnbrokenRun)
 
 def possible_spans(run: SimulatedRun, query: ClientQuery) -> Iterator[tuple[int, int]]:
     """Yield the batches that a query may have run in: from the first up to, but without, the second."""
-    ends = next_batches(run, query.dropped) if query.gone and query.dropped is not None else [len(run.batches)]
-    for first in next_batches(run, query.asked):
+    ends = (
+        next_batches(run, query.dropped, *query.learned)
+        if query.gone and query.dropped is not None
+        else [len(run.batches)]
+    )
+    for first in next_batches(run, query.asked, *query.learned):
         yield from ((first, max(first, last)) for last in ends)
 
 
-def next_batches(run: SimulatedRun, committed: int) -> list[int]:
-    """Return the batches that may be the first to take a request made after a batch.
+def next_batches(run: SimulatedRun, *committed: int) -> list[int]:
+    """Return the batches that may be the first to take a request, which was made after one of the committed ones.
 
     A batch that an earlier run may have begun is repeated as it was, and the request waits for the one after it.
     """
-    found = [committed + 1]
-    while found[-1] - 1 in run.starts and found[-1] < len(run.batches):
-        found.append(found[-1] + 1)
+    found = []
+    for batch in committed:
+        found.append(batch + 1)
+        while found[-1] - 1 in run.starts and found[-1] < len(run.batches):
+            found.append(found[-1] + 1)
     return found
 
 

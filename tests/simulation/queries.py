@@ -25,9 +25,12 @@ class ClientQuery:
     accepted: bool | None = None  # None if nobody knows yet
     dropped: int | None = None  # when the drop was asked for
     gone: bool | None = False  # whether it is dropped; None if nobody knows yet
+    learned: set[int] = field(default_factory=set)  # when a list of names answered what the run did not
 
-    def learn(self, names: Collection[str]) -> None:
+    def learn(self, names: Collection[str], committed: int) -> None:
         """Learn from a list of names, after a restart, what became of requests without an answer."""
+        if self.accepted is None or self.gone is None:
+            self.learned.add(committed)
         if self.accepted is None:
             self.accepted = self.name in names
         if self.gone is None:
@@ -56,11 +59,11 @@ class ClientQueries:
         """Return the queries that run, as far as the client knows."""
         return [query for query in self.every if query.runs]
 
-    def learn(self, names: Collection[str]) -> None:
+    def learn(self, names: Collection[str], committed: int) -> None:
         """Compare the promises with the names that the run has now."""
         for query in self.every:
             was = query.accepted, query.gone
-            query.learn(names)
+            query.learn(names, committed)
             if None not in was:
                 assert query.runs == (query.name in names), f"{query.name} was {query} and the run has {sorted(names)}"
 

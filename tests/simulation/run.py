@@ -239,7 +239,7 @@ class SimulatedRun:
     def _repair(self, error: Exception) -> None:
         """Do what the error says, as a person would."""
         with self.calls.unseen():
-            if self.damage.restore(error):
+            if not (self.cut and isinstance(error, SparkLogError)) and self.damage.restore(error):
                 self.tell("restored from a copy")
             elif self.cut and isinstance(error, SparkLogError):
                 self._forget_planned(error)
@@ -267,7 +267,7 @@ class SimulatedRun:
         self.live = live
         self._observe_opened(live.driver)
         self.starts.add(live.driver.checkpoint.batch)
-        self.queries.learn(live.service.names())
+        self.queries.learn(live.service.names(), live.driver.checkpoint.batch)
         live.driver.listen(live.controller)
         live.controller.begin()
         live.query.start()
@@ -322,4 +322,5 @@ class SimulatedRun:
         assert spark_batch in (before, before + 1), f"Spark's batch {spark_batch} follows {before}"
         files = self.given[spark_batch] if spark_batch > before else None
         self.batches.append(CommittedBatch(number, files))
+        self.damage.accept()
         self.tell(f"committed batch {number} of Spark's batch {spark_batch}: {files}")
