@@ -105,7 +105,7 @@ class SimulatedRun:
     starts: set[int] = field(default_factory=set)  # the last committed batches at all starts
     slots: int = 2  # of Spark
     finished: bool = False
-    cut: bool = False  # whether the power was cut since the last start
+    cut: bool = False  # whether the power was cut since the last commit
 
     def __post_init__(self) -> None:
         self.rng = default_rng([self.seed, 2024])
@@ -271,7 +271,6 @@ class SimulatedRun:
         live.driver.listen(live.controller)
         live.controller.begin()
         live.query.start()
-        self.cut = False
         self.tell(f"started after batch {live.driver.checkpoint.batch}")
 
     def _wire(self) -> Live:
@@ -323,4 +322,5 @@ class SimulatedRun:
         files = self.given[spark_batch] if spark_batch > before else None
         self.batches.append(CommittedBatch(number, files))
         self.damage.accept()
+        self.cut = False
         self.tell(f"committed batch {number} of Spark's batch {spark_batch}: {files}")

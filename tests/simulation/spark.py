@@ -109,9 +109,11 @@ class SimulatedQuery:
             start = self._offsets(begun - 1)
             self.planned = {name: (start[name], end) for name, end in self.ends.items()}
             self.ends = start
-            for index, (first, last) in enumerate(self.planned.values()):
-                for entry in range(first, last):
-                    self._check_source(index, entry)
+        # The next batch reads these entries, even if a later one has all of them.
+        for index, source in enumerate(self.network.sources):
+            planned = self.planned[source.name][1] if self.planned is not None else 0
+            for entry in range(self.ends[source.name], max(planned, self.logged[index])):
+                self._check_source(index, entry)
 
     def plan(self) -> bool:
         """Plan the next batch, if there are rows; return whether there is one to run."""

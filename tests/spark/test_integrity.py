@@ -260,6 +260,17 @@ def test_a_start_that_dies_may_have_changed_tables(tmp_path: Path, synced: list[
     assert synced == ["durable witness"]  # there is nothing more to take back
 
 
+def test_a_run_that_began_no_batch_does_not_vouch_for_what_spark_wrote(tmp_path: Path) -> None:
+    run = ByHand(tmp_path).run(2)
+    write_logs(tmp_path, begun=2, done=1)
+    offsets = tmp_path / "spark" / "offsets" / "2"
+    before = offsets.read_text()
+    offsets.write_text(before.replace("v1", "v3"))  # Spark cannot read it, and the run ends
+    run.open().end(run.checkpoint)
+    offsets.write_text(before)  # restored from a copy
+    run.open()
+
+
 def test_a_file_that_spark_writes_anew_is_not_the_one_that_was_deleted(tmp_path: Path) -> None:
     run = ByHand(tmp_path).run(5)
     blocked(run)

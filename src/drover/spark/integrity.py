@@ -45,6 +45,7 @@ class Integrity:
     root: str
     _known: dict[str, str] = field(default_factory=dict)  # digests of files that no batch changes
     _witness: Witness = field(default_factory=Witness)
+    _has_begun: bool = False  # whether this run has begun a batch
     _durable: set[str] = field(default_factory=set)  # folders above those of logs, whose names would survive
 
     def verify(self, checkpoint: Checkpoint) -> None:
@@ -116,6 +117,7 @@ class Integrity:
         if planned == batch:  # an attempt at the batch that failed may have changed its entry
             self._known.pop(plan, None)
         self._known = {**self._follow(spark_batch), **self._own(NETWORK, plan)}
+        self._has_begun = True
         self._write(checkpoint, batch, begun=True)
 
     def _follow(self, spark_batch: int) -> dict[str, str]:
@@ -146,7 +148,9 @@ class Integrity:
         begun = self._witness.begun and self._witness.link == checkpoint.link  # and not committed
         last = notes_of(checkpoint).spark_batch + 1
         try:
-            self._known |= self._follow(last) | self._own(NETWORK)
+            # A run that began no batch has not seen whether Spark can read its newest files, so it vouches for none.
+            logs = self._follow(last) if self._has_begun else {}
+            self._known |= logs | self._own(NETWORK)
             self._write(checkpoint, checkpoint.batch + 1, begun=begun, more={} if begun else self._tables())
         except StateError as error:  # a witness only accuses, so the run ends as it would without
             log.warning("the next start checks less, because the witness is not written: %s", error)

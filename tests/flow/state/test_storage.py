@@ -208,6 +208,15 @@ def test_a_folder_and_the_names_in_it_are_durable(tmp_path: Path, synced: list[t
     assert [name for name, _ in synced] == [tmp_path.name, "new"]
 
 
+def test_names_that_a_killed_process_left_are_durable_before_anyone_reads_them(
+    tmp_path: Path, synced: list[tuple[str, list[str]]]
+) -> None:
+    for name in ("commits", "plans"):
+        (tmp_path / name).mkdir()
+    make_folder(LOCAL, str(tmp_path))
+    assert [name for name, _ in synced] == [tmp_path.parent.name, tmp_path.name, "commits", "plans"]
+
+
 def test_files_of_other_programs_are_made_durable(tmp_path: Path, synced: list[tuple[str, list[str]]]) -> None:
     (tmp_path / "x").write_bytes(b"x")
     make_durable(LOCAL, [str(tmp_path / "x"), str(tmp_path)])

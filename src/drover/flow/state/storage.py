@@ -172,10 +172,15 @@ def write_whole(fs: FileSystem, path: str, chunks: Iterable[bytes | pa.Buffer], 
 
 
 def make_folder(fs: FileSystem, path: str) -> None:
-    """Create a folder and those above it; it may exist already. Its name and those in it then survive a power cut."""
+    """Create a folder and those above it; it may exist already.
+
+    Then its name survives a power cut, and so do all names in it and in the folders directly below. A process that was
+    killed may have written files there without waiting for the disk, and whoever reads these relies on them.
+    """
     try:
         _create_folder(fs, path)
-        _make_durable(local_path(fs, path))
+        for name in ["", *folders(fs, path)]:
+            _make_durable(local_path(fs, join(path, name)))
     except OSError as error:
         raise StateError(
             path, "to create this folder", str(error), "Free space, or correct the path or its rights."
