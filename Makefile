@@ -12,10 +12,10 @@ SELECT := $(if $(filter-out false 0,$(CI)),,-m "not slow")
 PYTEST := $(BIN)/python -m pytest -n $(or $(JOBS),2) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check format test test-all chaos fuzz mutants demo bench experiments docs wheels lock clean stale
+.PHONY: help setup check format test test-all chaos fuzz simulate-faults mutants demo bench experiments docs wheels lock clean stale
 
 help: ## list the chores
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## build .venv from the lock (every chore does this when it is missing or stale)
 
@@ -37,11 +37,15 @@ test: $(STAMP) ## the tests that are not slow; all of them if CI is set. ARGS="-
 test-all: $(STAMP) ## every test
 	$(PYTEST) $(ARGS)
 
-chaos: $(STAMP) ## kill a run KILLS=50 times at random moments and look for lost or doubled rows
-	KILLS=$(or $(KILLS),50) $(BIN)/python -m pytest -o faulthandler_timeout=0 tests/spark/test_kill.py $(ARGS)
+chaos: $(STAMP) ## kill processes of a run KILLS=100 times, as SEED=11 says, and look for lost or doubled rows
+	KILLS=$(or $(KILLS),100) SEED=$(or $(SEED),11) \
+		$(BIN)/python -m pytest -s -o faulthandler_timeout=0 tests/spark/test_chaos.py $(ARGS)
 
 fuzz: $(STAMP) ## feed CASES=1000000 damaged inputs to drover and look for tracebacks; ARGS="--target networks --seed 7"
 	$(BIN)/python -m tests.fuzz --cases $(or $(CASES),1000000) $(ARGS)
+
+simulate-faults: $(STAMP) ## play whole runs with crashes and disk faults, without Java; SEEDS=0-999, or one seed with ARGS=--story
+	$(BIN)/python -m tests.simulation $(or $(SEEDS),0-99) $(ARGS)
 
 demo: $(STAMP) ## a network of queries on this machine, moving while it runs
 	$(BIN)/drover demo $(ARGS)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from drover.files import replacing, sync
+from drover import files
+from drover.files import make_durable_folder, replacing, sync
 
 
 @pytest.mark.parametrize("locked", [False, True])
@@ -77,3 +78,22 @@ def test_sync_takes_files_and_folders(tmp_path: Path) -> None:
     sync(tmp_path)
     with pytest.raises(FileNotFoundError):
         sync(tmp_path / "gone")
+
+
+@pytest.mark.parametrize(
+    ("made", "waits"),
+    [
+        pytest.param("", ["..", "", "a"], id="new folders are durable from the top down"),
+        pytest.param("a", ["", "a"], id="a folder that a killed process made may not be durable yet"),
+        pytest.param("a/b", ["a"], id="nor may the last one"),
+    ],
+)
+def test_a_folder_is_durable_once_its_name_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: str, waits: list[str]
+) -> None:
+    (tmp_path / made).mkdir(parents=True, exist_ok=True)
+    synced: list[Path] = []
+    monkeypatch.setattr(files, "sync", synced.append)
+    make_durable_folder(tmp_path / "a" / "b")
+    assert (tmp_path / "a" / "b").is_dir()
+    assert synced == [(tmp_path / one).resolve() for one in waits]

@@ -63,6 +63,16 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
+def make_durable_folder(path: Path) -> None:
+    """Create a folder and those above it, so that it survives a power cut; it may exist already."""
+    absent = [step for step in (path, *path.parents) if not step.exists()]
+    # A process that was killed may have made the last folder that exists, and not have waited for the disk.
+    sync((absent[-1].parent if absent else path).parent)
+    for step in reversed(absent):
+        step.mkdir(exist_ok=True)
+        sync(step.parent)
+
+
 def _open_beside(path: Path, mode: int, *, locked: bool) -> tuple[int, Path]:
     """Return a new file in the folder of `path`; not from `tempfile`, whose files only their owner may read."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC

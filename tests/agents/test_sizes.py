@@ -39,7 +39,7 @@ def test_sizes_are_read_and_what_is_not_said_of_an_operator_is_nothing(tmp_path:
         pytest.param(
             '{"mean": {"memory": -1}}', "memory is -1, but must be a number from 0 to 1e[+]300", id="negative"
         ),
-        pytest.param('{"mean": {"memory": NaN}}', "memory is nan", id="NaN"),
+        pytest.param('{"mean": {"memory": NaN}}', "must be JSON .NaN is not a JSON number", id="NaN"),
         pytest.param('{"mean": {"memory": true}}', "memory is True", id="a truth"),
         pytest.param('{"mean": {"memory": 1' + "0" * 400 + "}}", r"memory is 10+\.\.\.", id="more than a float has"),
         pytest.param('{"mean": {"memory": 1' + "0" * 9000 + "}}", "must be JSON", id="more than is read"),

@@ -71,7 +71,7 @@ def test_pages_are_written_and_rows_shared(tmp_path: Path, capsys: pytest.Captur
     out, err = capsys.readouterr()
     assert out == f"2 pages in {tmp_path}; 2 of 4 claims hold\n"
     assert err == "X-fig1: 4 of 4 rows\n"
-    assert "not to be quoted" in (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "do not quote them" in (tmp_path / "README.md").read_text(encoding="utf-8")
     assert (tmp_path / "X-fig2.svg").is_file()
     before = (tmp_path / "X-fig1.md").read_bytes(), (tmp_path / "X-fig1.svg").read_bytes()
     assert main(["experiment", "pages", "--quick", "--reuse", "--out", str(tmp_path), *rows]) == 0

@@ -29,6 +29,7 @@ from tests.docs.markdown import Block
 SHELL_SIGNS: Final = re.compile(r"[|<>&;$*`]|^\w+=")
 PATIENCE: Final = 120.0  # seconds for a run in the background to get somewhere
 START: Final = re.compile(r"^background(?:, until (?P<path>\S+) exists)?$")
+LOOKING: Final = re.compile(r"drover (status|history|explain|queries)\b")  # commands that change nothing
 
 Stop = Callable[[], object]
 Background = Callable[[list[str]], Stop]  # starts `drover run` with these arguments, returns how to stop it
@@ -91,10 +92,18 @@ class Session:
 
     def _console(self, block: Block) -> None:
         for command, wanted in transcript(block.text):
-            code, out, err = self._command(command)
-            assert code in {0, 1}, f"{command} ended with {code}:\n{out}{err}"
-            self.printed = out if code == 0 else out + err
+            self._say(command)
+            # A run takes its time until there is something to see, and readers look again.
+            until = time.monotonic() + (PATIENCE if self._stops and LOOKING.match(command) else 0)
+            while time.monotonic() < until and not is_like(wanted, self.printed):
+                time.sleep(0.5)
+                self._say(command)
             assert_like(wanted, self.printed, command)
+
+    def _say(self, command: str) -> None:
+        code, out, err = self._command(command)
+        assert code in {0, 1}, f"{command} ended with {code}:\n{out}{err}"
+        self.printed = out if code == 0 else out + err
 
     def _command(self, command: str) -> tuple[int, str, str]:
         """Run one command; return its exit code and what it wrote to standard output and standard error."""
@@ -157,10 +166,14 @@ def transcript(text: str) -> Iterator[tuple[str, str]]:
 
 
 def assert_like(wanted: str, found: str, what: str) -> None:
-    """Compare output with what a page shows of it; `...` stands for anything, and space at line ends for nothing."""
+    """Compare output with what a page shows of it."""
+    assert is_like(wanted, found), f"{what}\n--- the page shows\n{wanted}\n--- it prints\n{found}"
+
+
+def is_like(wanted: str, found: str) -> bool:
+    """Return whether output is as shown; `...` stands for anything, and space at line ends for nothing."""
     wanted, found = ("\n".join(line.rstrip() for line in text.strip().splitlines()) for text in (wanted, found))
-    like = doctest.OutputChecker().check_output(f"{wanted}\n", f"{found}\n", doctest.ELLIPSIS)
-    assert like, f"{what}\n--- the page shows\n{wanted}\n--- it prints\n{found}"
+    return doctest.OutputChecker().check_output(f"{wanted}\n", f"{found}\n", doctest.ELLIPSIS)
 
 
 def wait_for(path: Path) -> None:

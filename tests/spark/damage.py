@@ -92,7 +92,7 @@ def make_checkpoints(spark: SparkSession, folder: Path) -> dict[str, RowsIn]:
 
 def rows_in(handle: drover.Handle) -> RowsIn:
     """Return how many rows of each source every committed batch had."""
-    return {one["batch"]: one["rowsIn"] for one in handle.recentProgress}
+    return {one["batch"]: one["rowsIn"] for one in handle.batches}
 
 
 def files_of(batches: RowsIn) -> dict[int, old.Rows]:

@@ -277,3 +277,18 @@ def test_questions_may_come_from_any_thread_while_batches_do(beside: Callable[..
         thread.join()
     assert failures == []
     assert one.loop.status.failure is None
+
+
+def test_a_loop_without_a_thread_is_stepped_by_its_caller(tmp_path: Path) -> None:
+    plan = Plan(1, 2, {unit: int(unit[1]) for unit in units_of(NETWORK)})
+    now = iter(range(10))
+    loop = Controller(NETWORK, Planner(str(tmp_path), plan), control_of(QUICK), clock=lambda: float(next(now)))
+    loop.begin()
+    for _ in range(3):
+        loop(batch(plan))
+    assert loop.records == []
+    loop.process_waiting()
+    assert len(loop.records) == 2  # the first batch only starts the clock
+    loop.process_waiting()
+    assert len(loop.records) == 2
+    loop.close()

@@ -72,6 +72,8 @@ class Engine:
         reached = 0 if self.still else assignment.batch * SECOND
         return BatchResult(found, {}, {"s": reached}, (report,), (RouterReport({"s": 1}, (), 0.1),))
 
+    def close(self) -> None: ...
+
     def write(self, _rows: pl.DataFrame, batch: int, _spark: object) -> None:
         self.happened.append(f"sink {batch}")
         if self.broken == "sink":

@@ -17,6 +17,7 @@ from drover.network.functions import AnyFunction, declaration_of, path_of
 from drover.network.model import Network
 from drover.network.operators import UserDefined
 from drover.spark.caller import ask
+from drover.spark.failures import readable
 from drover.spark.quarantine import REASON as REASON_OF_DEATH
 from drover.spark.sinks import Files, Memory
 from tests import user_functions
@@ -271,3 +272,8 @@ def test_stopping_waits_for_the_batch_and_loses_nothing(
     )
     for stream, rows in expected.items():
         assert_same_rows(world.output(stream), rows)
+
+
+def test_the_end_of_java_is_told_with_the_way_out() -> None:
+    with pytest.raises(DroverError, match="network 'n': Spark's Java process has ended"), readable("network 'n'"):
+        raise ConnectionRefusedError("nobody there")

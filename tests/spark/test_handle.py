@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
-from unittest.mock import MagicMock, call
+from unittest.mock import MagicMock, PropertyMock, call
 
 import pytest
 from pyspark.errors import StreamingQueryException
@@ -163,6 +163,14 @@ def test_stopping_releases_everything_and_hides_later_failures() -> None:
     assert parts.handle.exception() is None
     assert parts.handle.awaitTermination(), "it was stopped on purpose"
     assert "driver.close_windows" not in parts.calls
+
+
+def test_stopping_after_java_has_ended_is_one_error() -> None:
+    parts = Parts()
+    parts.query.stop.side_effect = ConnectionRefusedError("nobody there")
+    type(parts.query).isActive = PropertyMock(side_effect=ConnectionRefusedError("nobody there"))
+    with pytest.raises(ConnectionRefusedError):
+        parts.handle.stop()
 
 
 def test_the_exception_of_a_run() -> None:

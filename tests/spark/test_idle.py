@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
+from unittest.mock import MagicMock, PropertyMock
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -11,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 import drover
 from drover.errors import DroverError
 from drover.network.model import Network
-from drover.spark.idle import SWITCH, waits
+from drover.spark.idle import SWITCH, close_when_idle, waits
 from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows, expected_streams
 from tests.spark.conftest import Worlds
@@ -44,6 +46,17 @@ def switched_off(spark: SparkSession) -> Iterator[None]:
 def numbered(batches: list[Batch]) -> dict[int, Batch]:
     """Every batch is followed by one that closes windows."""
     return {2 * number: batch for number, batch in enumerate(batches)}
+
+
+def test_nobody_waits_for_rows_after_java_has_ended() -> None:
+    spark, query, driver = MagicMock(), MagicMock(), MagicMock()
+    spark.conf.get.return_value = "true"
+    type(query).status = PropertyMock(side_effect=ConnectionRefusedError("nobody there"))
+    close_when_idle(spark, query, driver)
+    for thread in threading.enumerate():
+        if thread.name == "drover idle":
+            thread.join(10)
+    query.stop.assert_not_called()
 
 
 def test_windows_close_when_no_rows_follow(spark: SparkSession, worlds: Worlds) -> None:

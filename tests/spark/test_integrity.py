@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from pyarrow.fs import FileSystem
 
 from drover.errors import StateError
 from drover.flow.state.commits import Checkpoint, commit, latest
 from drover.flow.state.documents import Commit
 from drover.flow.state.storage import open_root
-from drover.flow.state.witness import WITNESS
+from drover.flow.state.witness import WITNESS, Witness, write_witness
+from drover.spark import integrity
 from drover.spark.commit_notes import CommitNotes, to_json
 from drover.spark.integrity import Integrity
 from tests.spark.spark_files import write_logs
@@ -200,6 +202,72 @@ def test_the_commit_of_spark_must_have_its_form_if_nobody_has_seen_it(tmp_path: 
     (tmp_path / "spark" / "commits" / "1").write_text("")
     with pytest.raises(StateError, match=r"spark/commits/1.*Delete this file"):
         run.open()
+
+
+def test_offsets_of_a_batch_that_nobody_has_begun_must_have_their_form(tmp_path: Path) -> None:
+    run = ByHand(tmp_path).run(2)
+    write_logs(tmp_path, begun=2, done=1)
+    run.open()
+    (tmp_path / "spark" / "offsets" / "2").write_text("")  # as a power cut may leave it
+    with pytest.raises(StateError, match=r"spark/offsets/2.*Delete this file: Spark then plans the batch again"):
+        run.open()
+    (tmp_path / "spark" / "offsets" / "2").unlink()
+    run.integrity = run.open()
+    run.run(4)
+
+
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Record what Integrity makes durable, and when it writes the witness."""
+    found: list[str] = []
+    original = write_witness
+
+    def record(_fs: FileSystem, paths: Iterable[str]) -> None:
+        found.extend(path.partition("/checkpoint/")[2] for path in paths)
+
+    def write(fs: FileSystem, root: str, witness: Witness, *, durable: bool = False) -> None:
+        found.append("durable witness" if durable else "witness")
+        original(fs, root, witness, durable=durable)
+
+    monkeypatch.setattr(integrity, "make_durable", record)
+    monkeypatch.setattr(integrity, "write_witness", write)
+    return found
+
+
+def test_files_of_spark_are_durable_before_anything_names_them(tmp_path: Path, synced: list[str]) -> None:
+    root = tmp_path / "checkpoint"
+    run = ByHand(root)
+    run.begin(0)
+    assert sorted(synced[:3]) == ["spark/metadata", "spark/offsets/0", "spark/sources/0/0"]
+    assert sorted(synced[3:-1]) == ["", "spark", "spark/offsets", "spark/sources", "spark/sources/0"]
+    assert synced[-1] == "witness"
+    run.commit(0)
+    synced.clear()
+    run.begin(1)
+    files = ["spark/commits/0", "spark/offsets/1", "spark/sources/0/1"]
+    assert sorted(synced[:-1]) == sorted([*files, "spark/commits", "spark/offsets", "spark/sources/0"])
+
+
+def test_a_start_that_dies_may_have_changed_tables(tmp_path: Path, synced: list[str]) -> None:
+    run = ByHand(tmp_path / "checkpoint").run(2)
+    stopped(run)
+    synced.clear()
+    opened = run.open()
+    opened.release()
+    assert synced == ["durable witness"]  # the one before would accuse the new tables
+    (tmp_path / "checkpoint" / "tables.db").write_text("rows of a start that died")
+    run.open().release()
+    assert synced == ["durable witness"]  # there is nothing more to take back
+
+
+def test_a_file_that_spark_writes_anew_is_not_the_one_that_was_deleted(tmp_path: Path) -> None:
+    run = ByHand(tmp_path).run(5)
+    blocked(run)
+    for name in ("offsets/5", "sources/0/5.compact"):
+        (tmp_path / "spark" / name).unlink()
+    run.open().release()
+    (tmp_path / "spark" / "sources" / "0" / "5.compact").write_text('v1\n{"path":"another"}')  # then the run dies
+    run.open()
 
 
 def test_the_tree_of_nodes_must_stay_there_but_may_change(tmp_path: Path) -> None:

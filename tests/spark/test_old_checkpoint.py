@@ -200,13 +200,14 @@ def test_the_stopped_run_says_what_it_said(tmp_path: Path, capsys: pytest.Captur
     facts = facts_of(unpack(tmp_path))
     at = str(tmp_path / "checkpoint")
     for command in ("status", "history", "queries"):
-        assert said(capsys, command, at) == facts[command]
+        found = said(capsys, command, at)
+        assert {field: found[field] for field in facts[command]} == facts[command]  # newer versions say more
     explained = said(capsys, "explain", "windows", "--from", at)
     assert explained.keys() == facts["explain"].keys()
     for field in ("unit", "node", "load", "state_bytes", "elsewhere"):
         assert explained[field] == facts["explain"][field]
     report = said(capsys, "report", at, "--out", str(tmp_path / "report.html"))
-    assert {name: value for name, value in report.items() if name != "report"} == facts["report"]
+    assert {name: report[name] for name in facts["report"]} == facts["report"]
 
 
 def test_families_have_the_ids_that_they_had(tmp_path: Path) -> None:

@@ -89,10 +89,43 @@ def test_trials_find_the_members_at_fault() -> None:
     [
         pytest.param("Task 3 in stage 7.0 failed 1 times: Python worker exited unexpectedly (crashed)", 3, id="killed"),
         pytest.param("ExecutorLostFailure (executor 2 exited)", None, id="the executor is lost"),
+        pytest.param(
+            "Task 0 in stage 14.0 failed 1 times: java.io.IOException: Broken pipe\n"
+            "\tat java.base/java.io.FileOutputStream.writeBytes(Native Method)\n"
+            "\tat java.base/java.io.DataOutputStream.flush(DataOutputStream.java:128)\n"
+            "\tat org.apache.spark.api.python.PythonWorkerFactory.stopWorker(PythonWorkerFactory.scala:523)\n",
+            0,
+            id="an idle worker and its daemon were killed",
+        ),
+        pytest.param(
+            "An exception was thrown from the Python worker:\nTraceback (most recent call last):\n"
+            '  File "pyspark/serializers.py", line 602, in read_int\n    length = stream.read(4)\nKeyboardInterrupt\n',
+            None,
+            id="interrupted",
+        ),
     ],
 )
 def test_deaths_are_recognised_in_the_words_of_spark(text: str, node: int | None) -> None:
     found = worker_death(text)
     assert found is not None
     assert found.node == node
-    assert worker_death("Task 3 in stage 7.0 failed 1 times: No space left on device") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("Task 3 in stage 7.0 failed 1 times: No space left on device", id="a full disk"),
+        pytest.param(
+            "failed 1 times: java.io.IOException: No space left on device\n"
+            "\tat java.base/java.io.FileOutputStream.writeBytes(Native Method)\n"
+            "\tat org.apache.spark.shuffle.sort.BypassMergeSortShuffleWriter.write(Bypass.java:153)\n"
+            "\tat org.apache.spark.api.python.BasePythonRunner.compute(PythonRunner.scala:637)\n",
+            id="a full disk below a worker",
+        ),
+        pytest.param(
+            "Traceback (most recent call last):\nValueError: KeyboardInterrupt\n", id="an error of a function"
+        ),
+    ],
+)
+def test_other_errors_are_no_deaths(text: str) -> None:
+    assert worker_death(text) is None

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from unittest.mock import MagicMock
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from drover.spark.session import DRIVER_OPTIONS, settings
+from drover.spark.session import DRIVER_OPTIONS, settings, stop
 
 
 def test_rows_cross_as_arrow_both_ways(spark: SparkSession) -> None:
@@ -57,3 +58,11 @@ def test_the_callers_java_options_come_after_ours() -> None:
 
 def test_a_cluster_chooses_its_own_addresses() -> None:
     assert "spark.driver.host" not in settings("x", "spark://master:7077")
+
+
+def test_a_session_whose_java_has_ended_needs_no_stop() -> None:
+    session = MagicMock()
+    stop(session)
+    session.stop.side_effect = ConnectionRefusedError("nobody there")
+    stop(session)
+    assert session.stop.call_count == 2

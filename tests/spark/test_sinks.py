@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -11,7 +12,7 @@ from polars.testing import assert_frame_equal
 from drover.errors import DroverError
 from drover.network.types import parse_type, polars_type
 from drover.spark.sink_folders import ExistingRows, SinkFolder
-from drover.spark.sinks import Console, Files, Memory, Several, sink_folders, with_words, write_parquet
+from drover.spark.sinks import Console, Files, Memory, Several, empty_rows, sink_folders, with_words, write_parquet
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 VALUES: dict[str, list[object]] = {
@@ -65,3 +66,35 @@ def test_the_folders_of_all_sinks_are_found_and_get_their_words(tmp_path: Path) 
 def test_a_choice_that_does_not_exist_is_refused() -> None:
     with pytest.raises(DroverError, match="existing is 'append', but must be one of refuse, overwrite, adopt"):
         Files("out", existing="append")
+
+
+SPARK: Any = None  # Any: files need no SparkSession
+
+
+def test_a_batch_that_has_no_rows_any_more_leaves_no_file(tmp_path: Path) -> None:
+    sink = Files(str(tmp_path / "out"))
+    rows = pl.DataFrame({"k": [1]})
+    sink.write(rows.clear(), 3, SPARK)
+    assert not (tmp_path / "out").exists()
+    for batch in (3, 4):
+        sink.write(rows, batch, SPARK)
+    sink.write(rows.clear(), 3, SPARK)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["000000000004.parquet"]
+
+
+def test_the_folder_of_a_table_is_durable_before_its_first_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr("drover.files.sync", synced.append)
+    Files(str(tmp_path)).for_table("n-0123abcd")
+    assert synced == [tmp_path.parent, tmp_path]
+    (tmp_path / "file").touch()
+    with pytest.raises(DroverError, match=r"file/n: the folder cannot be written: .*Not a directory"):
+        Files(str(tmp_path / "file")).for_table("n")
+
+
+def test_rows_have_the_types_of_their_stream() -> None:
+    found = empty_rows({"k": parse_type("bigint"), "at": parse_type("date")})
+    assert found.schema == {"k": pl.Int64(), "at": pl.Date()}
+    assert found.is_empty()

@@ -48,7 +48,7 @@ def resident(pid: int | str) -> float:
 
 
 def workers() -> Iterator[float]:
-    """Yield the MB of the Python workers: children of a daemon."""
+    """Yield the MB of the Python workers of this process: children of a daemon below it."""
     daemons, parents = set(), {}
     for path in Path("/proc").glob("[0-9]*"):
         try:
@@ -58,7 +58,13 @@ def workers() -> Iterator[float]:
             continue
         if b"drover.spark.daemon" in command:
             daemons.add(int(path.name))
-    yield from (resident(pid) for pid in daemons if parents[pid] in daemons)
+
+    def is_below(pid: int) -> bool:
+        while pid in parents and pid != os.getpid():
+            pid = parents[pid]
+        return pid == os.getpid()
+
+    yield from (resident(pid) for pid in daemons if parents[pid] in daemons and is_below(pid))
 
 
 def look(checkpoint: Path) -> Look:

@@ -92,7 +92,7 @@ def test_the_newest_compacted_file_is_found() -> None:
     assert newest_compacted(["0", "1"]) == -1
 
 
-@pytest.mark.parametrize("text", ['v1\n{"nextBatchWatermarkMs":0}', "v1\n{}\n{}", "v2\n[]"])
+@pytest.mark.parametrize("text", ['v1\n{"nextBatchWatermarkMs":0}', "v1\n{}\n{}", "v1\n{}\n-\n5", "v2\n[]"])
 def test_a_file_of_a_log_has_a_form(tmp_path: Path, text: str) -> None:
     (tmp_path / "3").write_text(text)
     check_form(*open_root(tmp_path), "3")

@@ -303,6 +303,6 @@ def test_a_run_file_says_where_tables_are_and_a_lost_database_is_noticed(spark: 
     assert pl.read_parquet(tmp_path / "out" / "*.parquet")["city"].to_list() == ["Bern"]
     (tmp_path / "checkpoint" / "tables.db").unlink()
     with pytest.raises(
-        StateError, match=r"checkpoint/tables.db: expected the tables latest as of batch 0, but found no"
+        StateError, match=r"checkpoint/tables.db: expected the file that the last run relied on, but found none"
     ):
         bind.start(spark, runs.load(file), once=True)

@@ -1,20 +1,17 @@
 """A run that is meant to be killed; started by test_kill.py with a folder that has the files of the sources.
 
 It drains `in/`, writes `out/` and exits. VICTIM_DIES="<point of crashes.py>:<call>" kills it there by itself;
-VICTIM_MASTER is Spark's master, "local[2]" without it; with VICTIM_TREE it runs on a tree whose nodes negotiate.
+with VICTIM_TREE it runs on a tree whose nodes negotiate.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
-
-import pyspark
 
 from drover.spark.run import run
 from drover.spark.session import session
@@ -29,10 +26,7 @@ def die() -> None:
 
 
 def main(folder: Path) -> None:
-    config = {"spark.driver.memory": "1g", "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"]}
-    spark = session("victim", os.environ.get("VICTIM_MASTER", "local[2]"), config)
-    # Where executors of a local cluster work; Spark leaves it behind.
-    work = Path(pyspark.__file__).parent / "work" / spark.sparkContext.applicationId
+    spark = session("victim", "local[2]", {"spark.driver.memory": "1g"})
     on_a_tree = bool(os.environ.get("VICTIM_TREE"))
     network = tree_network() if on_a_tree else chaos_network()
     options: dict[str, Any] = {"cluster": TREE, "control": CONTROL} if on_a_tree else {"nodes": 3}
@@ -55,7 +49,6 @@ def main(folder: Path) -> None:
         handle.awaitTermination()
     sys.stdout.write("done\n")
     spark.stop()
-    shutil.rmtree(work, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -110,13 +110,13 @@ def run(
 
         check_start(given.checkpoint, given.network, options.allow_changes, _command(file, checkpoint, once))
     with timed_step("starting Spark", {}, "start"):
-        from drover.spark.session import session  # noqa: PLC0415 - pyspark takes a second to import
+        from drover.spark.session import session, stop  # noqa: PLC0415 - pyspark takes a second to import
 
         spark = session(f"drover run {given.network.name}", master)
     try:
         figures, parked = _follow(given, spark, options, once, limit, as_json, statistics)
     finally:
-        spark.stop()
+        stop(spark)
     click.echo(closing_line(figures, file, once), err=True)
     for line in (*unused_lines(figures, given), *_parked_lines(parked, given)):
         click.echo(visible(line), err=True)

@@ -32,6 +32,7 @@ class FrameKind(IntEnum):
     NODE_REPORT = 5  # pickled: a `NodeReport`
     ROUTER_REPORT = 6  # pickled: a `RouterReport`
     LATE_ROWS = 7  # rows that operators dropped as late, as `late_rows` makes them
+    ROUTER_ATTEMPT = 8  # empty; `stream` is the word of the attempt of a router task, for resident nodes
 
 
 class FramePort(NamedTuple):

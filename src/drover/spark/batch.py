@@ -29,7 +29,14 @@ from drover.spark.tasks import FRAME_TYPE, NodeTask, RouterReport, RouterTask, S
 ERROR_LINE: Final = re.compile(r"^drover\.errors\.(\w+): (.*)$", re.MULTILINE)
 ADAPTIVE: Final = "spark.sql.adaptive.enabled"
 PICKLED: Final = frozenset({FrameKind.EVENT_TIMES, FrameKind.NODE_REPORT, FrameKind.ROUTER_REPORT})
-DEATH: Final = re.compile("Python worker exited unexpectedly|ExecutorLostFailure")
+# How Spark tells that a worker is gone. If it was killed while it was idle, or with its daemon, Java fails as it talks
+# to them: the first frame of that error that is not Java's own is Spark's for Python. An interrupted worker says so.
+DEATH: Final = re.compile(
+    r"Python worker exited unexpectedly|ExecutorLostFailure"
+    r"|java\.(?:io|net)\.\w+Exception[^\n]*(?:\n\tat (?:java|jdk)\.[^\n]*)*\n\tat org\.apache\.spark\.api\.python\."
+    r"|^KeyboardInterrupt$",
+    re.MULTILINE,
+)
 TASK: Final = re.compile(r"Task (\d+) in stage")  # the number of a node's task is that of the node
 
 
@@ -71,14 +78,21 @@ class BatchEngine(Protocol):
         """Run one micro-batch."""
         ...
 
+    def close(self) -> None:
+        """End what the engine has running between batches."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
-class SparkEngine:
+class ShuffleEngine:
     """Computes a micro-batch as one Spark job."""
 
     def run(self, rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> BatchResult:
         """Run one micro-batch."""
         return run_batch(rows, layout, assignment)
+
+    def close(self) -> None:
+        """Do nothing: between batches, nothing runs."""
 
 
 def run_batch(rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> BatchResult:
@@ -92,16 +106,21 @@ def run_batch(rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> 
         f"drover batch {assignment.batch}: {len(layout.shapes)} sources, {schedule.nodes} nodes, {schedule.hops} hops, "
         f"{sum(map(len, schedule.runs.values()))} operators"
     )
+    return gather(*fetch(collect_frames(rows.sparkSession, made, what), assignment.root))
+
+
+def collect_frames(spark: SparkSession, made: DataFrame, what: str) -> Iterator[Frame]:
+    """Run one Spark job, which its page calls `what`, and return the frames that it makes."""
     try:
-        with _one_job(rows.sparkSession), _described(rows.sparkSession.sparkContext, what):
+        with _one_job(spark), _described(spark.sparkContext, what):
             collected = made.toArrow()
     except PythonException as error:
-        raise _drovers_error(error) from error
+        raise worker_death(str(error)) or _drovers_error(error) from error
     except (PySparkException, Py4JError) as error:
         if died := worker_death(str(error)):
             raise died from error
         raise
-    return gather(*fetch(frames_of(collected.columns), assignment.root))
+    return frames_of(collected.columns)
 
 
 def worker_death(text: str) -> WorkerDiedError | None:

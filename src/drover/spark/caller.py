@@ -18,7 +18,7 @@ from drover.spark.endpoint_file import EndpointAddress, read, working
 Answer = dict[str, Any]  # Any: JSON
 PATIENCE: Final = 120.0  # seconds; the first proposal of a run compiles a policy
 CHANGES: Final = frozenset(
-    {"apply", "mode", "drain", "move", "spread", "submit", "drop"}
+    {"apply", "mode", "drain", "move", "resume", "spread", "submit", "drop"}
 )  # tests compare it with the table of requests
 
 

@@ -92,14 +92,18 @@ class Controller:
 
     def start(self) -> None:
         """Continue where the last run on this checkpoint ended, and start to receive batches."""
+        self.begin()
+        self._thread.start()
+
+    def begin(self) -> None:
+        """Continue where the last run ended, without a thread: batches wait until `process_waiting` is called."""
         self.recover()
         self._slots.watch()
         if self._approved is not None:
             try:
                 self._carry_out_approved(self._approved)
-            except Exception as error:  # noqa: BLE001 - as in `_work`
+            except Exception as error:  # noqa: BLE001 - as in `_process`
                 self._fail(error)
-        self._thread.start()
 
     def _carry_out_approved(self, proposal: Proposal) -> None:
         """Carry out a proposal that was approved while the run was stopped, or record why not.
@@ -139,16 +143,25 @@ class Controller:
         """Wait until all batches so far are processed."""
         self._inbox.join()
 
+    def process_waiting(self) -> None:
+        """Process the batches that wait, in the thread of the caller; only for a loop without a thread of its own."""
+        while not self._inbox.empty():
+            self._process(self._inbox.get())
+
     def _work(self) -> None:
-        while (item := self._inbox.get()) is not None:
-            try:
-                if self._failure is None:
-                    self._receive(*item)
-            except Exception as error:  # noqa: BLE001 - a broken loop must not break the run
-                self._fail(error)
-            finally:
-                self._inbox.task_done()
-        self._inbox.task_done()
+        while self._process(self._inbox.get()):
+            pass
+
+    def _process(self, item: tuple[float, BatchFacts] | None) -> bool:
+        """Process a batch; return whether more may come."""
+        try:
+            if item is not None and self._failure is None:
+                self._receive(*item)
+        except Exception as error:  # noqa: BLE001 - a broken loop must not break the run
+            self._fail(error)
+        finally:
+            self._inbox.task_done()
+        return item is not None
 
     def _fail(self, error: Exception) -> None:
         self._failure = f"{type(error).__name__}: {error}"

@@ -24,6 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from drover.control.failing import FailurePolicy
 from drover.errors import DroverError
+from drover.flow.late_rows import LATE_ROW
 from drover.flow.operators import PENDING, write_pending
 from drover.flow.recall import load_state
 from drover.flow.spill import discard
@@ -41,7 +42,7 @@ from drover.network.model import Network
 from drover.network.operators import Operator
 from drover.placement.plan import Plan
 from drover.spark.attempts import Attempt, Attempts, AttemptStart
-from drover.spark.batch import BatchEngine, BatchResult, SparkEngine
+from drover.spark.batch import BatchEngine, BatchResult, ShuffleEngine
 from drover.spark.clean_stop import mark_stop, void_stop
 from drover.spark.commit_notes import CommitNotes, notes_of, to_json
 from drover.spark.dead_letters import dead_letter_rows
@@ -55,7 +56,7 @@ from drover.spark.quarantine import Quarantine
 from drover.spark.queries.service import QueryService
 from drover.spark.row_totals import RowTotals
 from drover.spark.sink_folders import FolderClaim
-from drover.spark.sinks import Sink, with_words
+from drover.spark.sinks import Sink, empty_rows, with_words
 from drover.spark.sources import UnifiedSources
 from drover.spark.spreading import obsolete_state, without_expired_epochs
 
@@ -84,7 +85,7 @@ class Driver:
     tables: Mapping[str, Address] = field(default_factory=dict, repr=False)  # of every table that operators use
     permissions: Permissions = field(default_factory=Permissions)
     renamed: Mapping[str, str] = field(default_factory=dict)  # operators that got another name when the run started
-    engine: BatchEngine = field(default_factory=SparkEngine)  # computes batches
+    engine: BatchEngine = field(default_factory=ShuffleEngine)  # computes batches
     late: Sink | None = None  # for rows that came too late
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     history: list[BatchFacts] = field(default_factory=list)  # of the last batches, oldest first
@@ -146,6 +147,7 @@ class Driver:
     def close(self) -> None:
         """Unlock the checkpoint, once the running batch has ended."""
         with self._batch_lock:
+            self.engine.close()
             self.queries.close()
             if self._lock is not None:
                 try:
@@ -241,7 +243,7 @@ class Driver:
             if self._ending.is_set():
                 return
             self._check_usable()
-            if self._should_run_without_rows():
+            if self._should_run_without_rows() and not self._must_repeat_rows():
                 try:
                     self._run(self._no_rows(spark), None)
                 except BaseException as error:
@@ -251,6 +253,10 @@ class Driver:
     def _should_run_without_rows(self) -> bool:
         """Return whether a batch without rows would close windows, or work off what a resumed operator holds."""
         return self._progress().moved or self.planner.resumes
+
+    def _must_repeat_rows(self) -> bool:
+        """Return whether an earlier run began a batch with rows: sinks may have rows under its number already."""
+        return self.planner.begun is not None and not self.planner.begun.closing
 
     def _check_usable(self) -> None:
         if self.failure is not None:
@@ -269,10 +275,11 @@ class Driver:
         started = time.monotonic()
         batch = self.checkpoint.batch + 1
         included = spark_batch(self.checkpoint) if of_spark is None else of_spark
-        plan, made = self._compute(rows, batch, included, closing=of_spark is None)
+        again = self.planner.begun is not None  # an earlier run may have begun this batch, and delivered rows of it
+        plan, made = self._compute(rows, batch, included, closing=of_spark is None, again=again)
         result, queries = made.result, made.queries
         computed = time.monotonic()
-        self._deliver(result, batch, rows.sparkSession)
+        self._deliver(result, batch, rows.sparkSession, again=again)
         delivered = time.monotonic()
         notes = self._notes(included, plan, made)
         left = obsolete_state(self.checkpoint.version, plan, self.network)
@@ -291,10 +298,10 @@ class Driver:
         self._publish(facts_of(batch, plan, result, notes, seconds, of_queries))
         self.attempts.check_bound(made.parked)
 
-    def _compute(self, rows: DataFrame, batch: int, included: int, *, closing: bool) -> tuple[Plan, Attempt]:
+    def _compute(
+        self, rows: DataFrame, batch: int, included: int, *, closing: bool, again: bool
+    ) -> tuple[Plan, Attempt]:
         """Run the attempts of a batch, and return its plan and the attempt that counts."""
-        # A batch that an earlier run has begun must have the same queries again.
-        again = self.planner.begun is not None
         entry = self.planner.entry_for(batch, closing=closing)
 
         def compute(assignment: Assignment) -> BatchResult:
@@ -329,16 +336,22 @@ class Driver:
                 self._listeners.remove(listener)
                 log.exception("a listener failed in batch %s and is not called again", facts.batch)
 
-    def _deliver(self, result: BatchResult, batch: int, spark: SparkSession) -> None:
-        for stream, rows in result.rows.items():
-            for sink in self.sinks.get(stream, ()):
-                sink.write(rows, batch, spark)
+    def _deliver(self, result: BatchResult, batch: int, spark: SparkSession, *, again: bool) -> None:
+        for stream, sinks in self.sinks.items():
+            rows = result.rows.get(stream)
+            if rows is None and again:
+                # If a function fails that did not fail before, rows that an earlier run delivered must go.
+                rows = empty_rows(self.network.streams[stream].types)
+            if rows is not None:
+                for sink in sinks:
+                    sink.write(rows, batch, spark)
         self.queries.write_results(result, batch, spark)
         if self.dead_letters is not None and result.dead:
             self.dead_letters.write(dead_letter_rows(result.dead), batch, spark)
         self._tables_mark = mark_written(self._tables_mark, self.network, self.tables, batch, result.fed)
-        if self.late is not None and result.late is not None:
-            self.late.write(result.late, batch, spark)
+        late = pl.DataFrame(schema=LATE_ROW) if result.late is None and again else result.late
+        if self.late is not None and late is not None:
+            self.late.write(late, batch, spark)
 
     def _commit(self, batch: int, result: BatchResult, notes: Mapping[str, Any], dropped: tuple[Key, ...]) -> None:
         fs, path = open_root(self.root)

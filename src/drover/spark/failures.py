@@ -19,6 +19,9 @@ from drover.errors import DroverError, visible
 OURS: Final = re.compile(r"drover\.errors\.\w+: ([^\n]+)")  # in the traceback of a function that Spark called
 RAISED: Final = re.compile(r"^(\w+(?:Error|Exception)): ([^\n]+)", re.MULTILINE)
 MOST: Final = 400  # characters
+JAVA_ENDED: Final = (
+    "Spark's Java process has ended. Start again on the same checkpoint: it goes on after the last commit"
+)
 
 
 def as_drover_error(error: BaseException) -> DroverError:
@@ -43,6 +46,8 @@ def readable(what: str) -> Iterator[None]:
         yield
     except (PySparkException, Py4JError) as error:
         raise DroverError(f"{what}: {reason(error)}") from error
+    except ConnectionError as error:
+        raise DroverError(f"{what}: {JAVA_ENDED}") from error
 
 
 def reason(error: BaseException) -> str:

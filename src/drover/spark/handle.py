@@ -5,6 +5,7 @@ Rule 1: a method with a name of Spark's does what Spark's does. Rule 2: the hand
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
@@ -246,13 +247,17 @@ class Handle:
         """Stop after the current batch. A new run on the same checkpoint continues from there."""
         self._stopped.set()  # first; otherwise `awaitTermination` would close windows as if the sources had ended
         self._driver.finish()
-        ender = threading.Thread(target=self._query.stop, name="drover stop")
+        ender = threading.Thread(target=self._stop_query, name="drover stop")
         ender.start()
         while self._query.isActive:
             time.sleep(0.01)
         self._driver.release()
         ender.join()
         self._end()
+
+    def _stop_query(self) -> None:
+        with contextlib.suppress(ConnectionError):  # Java has ended, and `stop` says so
+            self._query.stop()
 
     def _close_windows(self) -> None:
         try:

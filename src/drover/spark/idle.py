@@ -35,7 +35,7 @@ def _watch(spark: SparkSession, query: StreamingQuery, driver: Driver) -> None:
         try:
             if waits(query.status):
                 driver.close_windows(spark)
-        except Py4JError:  # Java has ended
+        except (Py4JError, ConnectionError):  # Java has ended
             return
         except Exception:  # noqa: BLE001 - the driver keeps any error, and `awaitTermination` raises it
             query.stop()

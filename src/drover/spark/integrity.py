@@ -24,12 +24,12 @@ from drover.flow.query_log.chain import MANIFEST, path_of
 from drover.flow.state.commits import Checkpoint
 from drover.flow.state.digests import PRESENT, Digests, digest_of, read_digest
 from drover.flow.state.layout import COMMITS, commit_name
-from drover.flow.state.storage import RESTORE, exists, join, sizes
+from drover.flow.state.storage import RESTORE, exists, join, make_durable, sizes
 from drover.flow.state.witness import Witness, read_witness, write_witness
 from drover.spark.changes import NETWORK
 from drover.spark.commit_notes import notes_of
 from drover.spark.needed_files import TABLES, NeededFiles
-from drover.spark.spark_logs import COMMITTED, SPARK, check_form, follow
+from drover.spark.spark_logs import COMMITTED, OFFSETS, REPEAT, REPLAN, SPARK, check_form, folders_above, follow
 from drover.spark.trees import NAME as CLUSTER
 
 log = logging.getLogger(__name__)
@@ -45,6 +45,7 @@ class Integrity:
     root: str
     _known: dict[str, str] = field(default_factory=dict)  # digests of files that no batch changes
     _witness: Witness = field(default_factory=Witness)
+    _durable: set[str] = field(default_factory=set)  # folders above those of logs, whose names would survive
 
     def verify(self, checkpoint: Checkpoint) -> None:
         """Raise StateError if a file that a start relies on is missing or is not the one that was seen before."""
@@ -60,9 +61,13 @@ class Integrity:
         needed = NeededFiles(self.fs, self.root, notes.spark_batch, notes.files, self._witness)
         for name in needed.names:
             self._check(name, needed)
-        done = f"{COMMITTED}/{notes.spark_batch}"
-        if done not in self._known and exists(self.fs, join(self.root, done)):
-            check_form(self.fs, self.root, done)
+        self._check_newest(f"{COMMITTED}/{notes.spark_batch}", REPEAT)
+        self._check_newest(f"{OFFSETS}/{notes.spark_batch + 1}", REPLAN)
+
+    def _check_newest(self, name: str, way_out: str) -> None:
+        """Refuse a file that Spark wrote after the last look at its logs, if a power cut has torn it."""
+        if name not in self._known and exists(self.fs, join(self.root, name)):
+            check_form(self.fs, self.root, name, way_out)
 
     def _check(self, name: str, needed: NeededFiles) -> None:
         path = join(self.root, name)
@@ -86,6 +91,21 @@ class Integrity:
         self._witness = replace(self._witness, after=checkpoint.batch, link=checkpoint.link, files=files)
         write_witness(self.fs, self.root, self._witness)
 
+    def release(self) -> None:
+        """Stop vouching for files that change before the next batch begins; call this before the first one does.
+
+        A start changes `tables.db`, and Spark writes files anew that it misses. If the run dies then, the next start
+        must not mistake these for damage.
+        """
+        named = self._witness.files
+        files = {name: digest for name, digest in named.items() if name != TABLES and self._is_there(name)}
+        if files != named:
+            self._witness = replace(self._witness, files=files)
+            write_witness(self.fs, self.root, self._witness, durable=True)
+
+    def _is_there(self, name: str) -> bool:
+        return not name.startswith(f"{SPARK}/") or exists(self.fs, join(self.root, name))
+
     def begin(self, checkpoint: Checkpoint, batch: int, planned: int, spark_batch: int) -> None:
         """Name what a repetition of `batch` would read, before it is computed.
 
@@ -95,9 +115,22 @@ class Integrity:
         plan = _inside(plan_path("", planned))
         if planned == batch:  # an attempt at the batch that failed may have changed its entry
             self._known.pop(plan, None)
-        logs = follow(self.fs, self.root, self._known, spark_batch)
-        self._known = {**logs, **self._own(NETWORK, plan)}
+        self._known = {**self._follow(spark_batch), **self._own(NETWORK, plan)}
         self._write(checkpoint, batch, begun=True)
+
+    def _follow(self, spark_batch: int) -> dict[str, str]:
+        """Return the digests of Spark's files, once the new ones would survive a power cut.
+
+        Otherwise a commit could survive the files that it names, and its checkpoint could never be opened again.
+        """
+        logs = follow(self.fs, self.root, self._known, spark_batch)
+        new = [name for name in logs if name not in self._known]
+        above = {folder for name in new for folder in folders_above(name)[:1]}
+        # The names of folders do not change, so one look at them is enough.
+        once = {folder for name in new for folder in folders_above(name)[1:]} - self._durable
+        make_durable(self.fs, [join(self.root, name) for name in [*new, *sorted(above | once)]])
+        self._durable |= once
+        return logs
 
     def _own(self, *names: str) -> dict[str, str]:
         found = {name: self._known.get(name) or read_digest(self.fs, self.root, name) for name in names}
@@ -113,7 +146,7 @@ class Integrity:
         begun = self._witness.begun and self._witness.link == checkpoint.link  # and not committed
         last = notes_of(checkpoint).spark_batch + 1
         try:
-            self._known |= follow(self.fs, self.root, self._known, last) | self._own(NETWORK)
+            self._known |= self._follow(last) | self._own(NETWORK)
             self._write(checkpoint, checkpoint.batch + 1, begun=begun, more={} if begun else self._tables())
         except StateError as error:  # a witness only accuses, so the run ends as it would without
             log.warning("the next start checks less, because the witness is not written: %s", error)

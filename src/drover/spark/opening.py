@@ -1,6 +1,6 @@
 """Opening a checkpoint: every check first, and only then what a new run writes.
 
-Rule 1: a refused run leaves no trace, except tables that it has created.
+Rule 1: a refused run leaves no trace, except tables that it has created, and that nothing vouches for `tables.db` then.
 Rule 2: a crash between two writes does no harm, because they have an order: the changeover to another form of the
 network, the network itself, the id of the run, and the marks in the folders of sinks.
 """
@@ -70,6 +70,7 @@ def open_checkpoint(
     change = change_of(fs, path, checkpoint, network)
     if change is not None:
         check_change(path, change, permissions.changes)
+    integrity.release()
     mark = prepare_tables(network, tables, notes.tables, checkpoint.batch, new_id=uuid.uuid4().hex)
     renamed: Mapping[str, str] = {}
     if change is not None and change.is_any:

@@ -25,6 +25,7 @@ from drover.placement.starting_plans import DEFAULT_NODES, DEFAULT_PLAN, STARTIN
 from drover.spark.controller import Controller
 from drover.spark.driver import Driver
 from drover.spark.endpoint import Endpoint
+from drover.spark.engines import engine_choice, engine_of
 from drover.spark.handle import Handle
 from drover.spark.idle import close_when_idle
 from drover.spark.kept_letters import KeptLetters
@@ -70,6 +71,7 @@ def run(
     allow_changes: bool | str | Sequence[str] = False,
     existing: str = "refuse",
     late: AnySink | None = None,
+    engine: str = "shuffle",
 ) -> Handle:
     """Start a network and return its handle.
 
@@ -106,6 +108,9 @@ def run(
       mode "auto" they move between neighbours. See docs/how-to/trees.md.
     - `allow_changes`: what a changed network may lose of the checkpoint's state: names of operators and tables, or True
       for everything. Changes that lose nothing need no permission. See docs/how-to/upgrade.md.
+    - `engine`: how batches are computed. "shuffle", the default, is one Spark job per batch with a shuffle per hop.
+      "resident" keeps every node as a Spark task that stays, which needs a slot per node and one for reading. "auto"
+      takes resident nodes where they fit. Resident nodes are new.
     - `existing`: what to do if the folder of a sink has rows of another run. "refuse" does not start, "overwrite"
       deletes the files that drover wrote there, "adopt" adds rows to them. It does not concern the run's own rows.
     """
@@ -131,6 +136,7 @@ def run(
         KeptLetters(checkpoint) if dead_letters is None else _sink(dead_letters),
         _addresses(network, tables or {}, checkpoint),
         Permissions((allow_changes,) if isinstance(allow_changes, str) else allow_changes, existing_rows(existing)),
+        engine=engine_of(engine_choice(engine), reading.frame.sparkSession, planner.plan.nodes),
         late=None if late is None else _sink(late),
     )
     _open(driver, resume, without)
@@ -140,10 +146,7 @@ def run(
     try:
         query = _start_query(driver, trigger)
     except BaseException:
-        if listening is not None:
-            listening.close()
-        controller.close()
-        driver.close()
+        _close(listening, controller, driver)
         raise
     drains = any((trigger or {}).get(word) for word in ("availableNow", "once"))
     if not drains:
@@ -162,6 +165,12 @@ def _open(driver: Driver, resume: Sequence[str], without: Sequence[str]) -> None
     except DroverError:
         driver.close()
         raise
+
+
+def _close(*opened: Endpoint | Controller | Driver | None) -> None:
+    for one in opened:
+        if one is not None:
+            one.close()
 
 
 def _start_query(driver: Driver, trigger: Mapping[str, Any] | None) -> StreamingQuery:  # Any: as in `run`

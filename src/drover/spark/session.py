@@ -6,6 +6,7 @@ Rule 2: in normal use Spark prints nothing on the terminal.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping
@@ -76,3 +77,9 @@ def session(name: str = "drover", master: str = "local[*]", config: Mapping[str,
     for key, value in settings(name, master, config).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def stop(spark: SparkSession) -> None:
+    """Stop a session; if its Java process has ended, there is nothing left to stop."""
+    with contextlib.suppress(ConnectionError):
+        spark.stop()

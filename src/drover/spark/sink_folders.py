@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from drover.errors import DroverError, shorten
-from drover.files import sync
+from drover.files import make_durable_folder, sync
 from drover.spark.run_identity import RunIdentity
 from drover.wording import count
 
@@ -86,7 +86,7 @@ def claim_folders(claims: Iterable[FolderClaim]) -> None:
     """Delete what is overwritten, and mark each folder with the run."""
     for claim in claims:
         if not claim.marker.exists():
-            claim.path.mkdir(parents=True, exist_ok=True)
+            make_durable_folder(claim.path)
             for path in claim.deleted:
                 path.unlink(missing_ok=True)
             claim.marker.touch()

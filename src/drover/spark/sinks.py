@@ -1,7 +1,8 @@
 """Sinks: where the rows of an output go, batch by batch.
 
-Rule 1: after a crash, a sink may get a batch again, with the same rows. Writing it twice must leave the same as writing
-it once. Rule 2: the batch is computed once, whatever the number of sinks.
+Rule 1: after a crash, a sink may get a batch again. The rows are the same, unless a function fails that did not fail
+before; then there are fewer or none, and the new ones count. Writing a batch twice must leave the same as writing the
+last one alone. Rule 2: the batch is computed once, whatever the number of sinks.
 Rule 3: results of submitted queries come as one table for all queries with equal columns; the first column has the name
 of the query. A sink that separates tables implements `for_table`.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -20,7 +22,8 @@ from pyarrow.parquet import ParquetWriter
 from pyspark.sql import DataFrame, SparkSession
 
 from drover.errors import DroverError, shorten
-from drover.files import local_folder, replacing
+from drover.files import local_folder, make_durable_folder, replacing, sync
+from drover.network.types import DataType, polars_type
 from drover.runs.formats import REMOTE_RULE, REMOTE_WAY_OUT
 from drover.runs.model import Output
 from drover.spark.sink_folders import ExistingRows, SinkFolder, existing_rows
@@ -31,7 +34,10 @@ QUERY: Final = "query"  # the first column of results of submitted queries
 
 
 class Sink(Protocol):
-    """Takes the rows of one output stream, batch by batch; batches without rows are skipped."""
+    """Takes the rows of one output stream, batch by batch.
+
+    Batches without rows are skipped, unless an earlier run may have delivered rows of the same batch.
+    """
 
     def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
         """Take the rows of a batch."""
@@ -45,6 +51,11 @@ class TableSink(Protocol):
     def for_table(self, name: str) -> Sink:
         """Return the sink of one table."""
         ...
+
+
+def empty_rows(types: Mapping[str, DataType]) -> pl.DataFrame:
+    """Return a batch without rows."""
+    return pl.DataFrame(schema={name: polars_type(kind) for name, kind in types.items()})
 
 
 def for_table(sink: Sink, name: str) -> Sink:
@@ -103,22 +114,43 @@ class Files:
 
     def for_table(self, name: str) -> Files:
         """Return a sink that writes into a folder below."""
-        return replace(self, folder=str(Path(self.folder) / name))
+        below = replace(self, folder=str(Path(self.folder) / name))
+        folder = Path(below.folder)
+        with _writing(folder, "the folder"):
+            # Here and not in `write`, because it waits for the disk even if the folder exists.
+            make_durable_folder(folder)
+        return below
 
     def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
-        """Write the batch under a temporary name, make it durable, and give it its name."""
-        folder = Path(self.folder)
-        final = folder / f"{batch:012}{self.word}.{self.format}"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
+        """Write the batch under a temporary name, make it durable, and give it its name; without rows, delete it."""
+        final = Path(self.folder) / f"{batch:012}{self.word}.{self.format}"
+        with _writing(final, f"the rows of batch {batch}"):
+            if rows.is_empty():
+                _delete(final)
+                return
+            if not final.parent.is_dir():
+                make_durable_folder(final.parent)
             # The name must be durable, too: once the batch is committed, nobody writes the file again.
             with replacing(final, locked=True) as file:
                 WRITERS[self.format](rows, file)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise DroverError(
-                f"{final}: the rows of batch {batch} cannot be written: {error}. Free space or correct the rights, "
-                "and start again on the same checkpoint: the batch is repeated."
-            ) from error
+
+
+def _delete(path: Path) -> None:
+    """Delete a file, durably, if there is one."""
+    path.unlink(missing_ok=True)
+    if path.parent.is_dir():  # even if the file is gone: a run that was killed may have deleted it
+        sync(path.parent)
+
+
+@contextmanager
+def _writing(path: Path, what: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise DroverError(
+            f"{path}: {what} cannot be written: {error}. Free space or correct the rights, and start again on the "
+            "same checkpoint: the batch is repeated."
+        ) from error
 
 
 @dataclass(slots=True)

@@ -6,7 +6,8 @@ flipped bit in the log of a source can repeat rows or lose them. So drover remem
 A log is a folder of files named by number. Spark reads the last two of `offsets`, the last of `commits`, and of each
 source the newest `N.compact` (every tenth file holds all before it) with what follows. It never changes a file.
 
-Rule 1: drover reads Spark's files and never writes them.
+Rule 1: drover reads Spark's files and never writes them. Spark does not wait for the disk, so drover does, before it
+relies on a file.
 Rule 2: a file is read once per run. A batch costs its new files: one or two of some hundred bytes, one per source that
 had rows, and every tenth time a compacted one.
 """
@@ -32,7 +33,9 @@ SOURCES: Final = f"{SPARK}/sources"
 ENTRY: Final = re.compile(r"(?P<number>\d+)(?P<compact>\.compact)?")
 COMPACT: Final = ".compact"
 LAST: Final = 3  # files of a log that are remembered, besides those since the newest compacted one
+NO_OFFSET: Final = "-"  # the line of a source that has no offset yet
 REPEAT: Final = "Delete this file: Spark then repeats the batch, and drover knows that it is done."
+REPLAN: Final = "Delete this file: Spark then plans the batch again, and drover has not begun it."
 
 
 def number_of(name: str) -> int | None:
@@ -100,7 +103,17 @@ def _after(fs: FileSystem, root: str, folder: str, last: int) -> list[str]:
         found += new
 
 
-def check_form(fs: FileSystem, root: str, name: str) -> None:
+def folders_above(name: str) -> list[str]:
+    """Return the folders within the checkpoint that a file of a log is in, the nearest first; the root is empty.
+
+    >>> folders_above("spark/sources/0/3")
+    ['spark/sources/0', 'spark/sources', 'spark', '']
+    """
+    parts = name.split("/")[:-1]
+    return ["/".join(parts[:length]) for length in range(len(parts), -1, -1)]
+
+
+def check_form(fs: FileSystem, root: str, name: str, way_out: str = REPEAT) -> None:
     """Refuse a file of a log that has no digest and that Spark could not read: a version, then JSON in every line."""
     path = join(root, name)
     version, *lines = read_whole(fs, path).decode("utf-8", errors="replace").split("\n")
@@ -108,6 +121,7 @@ def check_form(fs: FileSystem, root: str, name: str) -> None:
         if not re.fullmatch(r"v\d+", version) or not lines:
             raise ValueError(f"{version!r} in its first line")
         for line in lines:
-            json.loads(line)
+            if line != NO_OFFSET:
+                json.loads(line)
     except ValueError as error:
-        raise StateError(path, "a file of Spark's log: a version, then JSON", str(error), REPEAT) from error
+        raise StateError(path, "a file of Spark's log: a version, then JSON", str(error), way_out) from error

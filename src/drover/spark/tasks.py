@@ -107,7 +107,7 @@ class RouterTask:
 
     def __call__(self, batches: Batches) -> Batches:
         """Run in a task of Spark: its number, and the memory of its worker, come from the process."""
-        return self.run(batches, _partition(), _attempt(), CACHE)
+        return self.run(batches, partition_number(), attempt_word(), CACHE)
 
     def run(self, batches: Batches, partition: int, attempt: str, cache: WorkerCache) -> Batches:
         """Yield the frames of one partition of the sources; no other attempt of any task has the word `attempt`."""
@@ -149,7 +149,7 @@ class NodeTask:
 
     def __call__(self, batches: Batches) -> Batches:
         """Run in a task of Spark, as `RouterTask` does."""
-        return self.run(batches, _partition(), _attempt(), CACHE)
+        return self.run(batches, partition_number(), attempt_word(), CACHE)
 
     def run(self, batches: Batches, node: int, attempt: str, cache: WorkerCache) -> Batches:
         """Yield the frames for later hops and for the driver."""
@@ -171,12 +171,13 @@ class NodeTask:
         cache.freeze()
 
 
-def _attempt() -> str:
+def attempt_word() -> str:
     """Return a word that no other attempt of any task has."""
     return uuid.uuid4().hex[:12]
 
 
-def _partition() -> int:
+def partition_number() -> int:
+    """Return the number of the partition that this task of Spark computes."""
     context = TaskContext.get()
     assert context is not None, "this runs inside a Spark task"
     return context.partitionId()

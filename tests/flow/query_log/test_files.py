@@ -15,6 +15,8 @@ from drover.flow.query_log import files
 from drover.flow.query_log.chain import path_of
 from drover.flow.query_log.files import compact, recover, write_change, write_manifest
 from drover.flow.query_log.log import BatchManifest, Change, QueryLog, advance
+from drover.flow.state import storage
+from drover.flow.state.storage import open_root
 from tests.flow.query_log.logs import change, numbers, placed
 
 
@@ -83,3 +85,35 @@ def test_a_missing_file_is_refused(tmp_path: Path, kind: str) -> None:
     (tmp_path / path_of("root", kind, 1)).unlink()
     with pytest.raises(StateError, match="Restore it"):
         recover(fs, "root", 1, 1)
+
+
+def test_a_refused_change_does_not_come_true_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fs, root = open_root(tmp_path)
+    write_change(fs, root, change(1, [0]))
+
+    def fail_for_folders(path: Path) -> None:
+        if path.is_dir():
+            raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(storage, "sync", fail_for_folders)  # the file has its name by then
+        with pytest.raises(StateError, match=r"wish-000000000002\.arrow: expected to write it"):
+            write_change(fs, root, change(2, [1]))
+    assert [one.serial for one in recover(fs, root, -1).pending] == [1]
+
+
+def test_a_change_holds_even_if_it_cannot_be_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    fs, root = open_root(tmp_path)
+    real = storage._open_output
+
+    def no_note(fs: FileSystem, path: str) -> object:
+        if path.endswith("accepted.json"):
+            raise OSError(28, "No space left on device")
+        return real(fs, path)
+
+    monkeypatch.setattr(storage, "_open_output", no_note)
+    write_change(fs, root, change(1, [0]))
+    assert "does not check whether the last accepted queries are all there" in caplog.text
+    assert [one.serial for one in recover(fs, root, -1).pending] == [1]

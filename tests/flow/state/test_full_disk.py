@@ -18,7 +18,6 @@ from drover.control.record import PeriodOutcome, PeriodRecord
 from drover.errors import DroverError, StateError
 from drover.flow.planlog import PlanLogEntry, write_plan
 from drover.flow.query_log import files as query_files
-from drover.flow.query_log.chain import write_accepted
 from drover.flow.query_log.figures import FIGURES, Figures, write_figures
 from drover.flow.query_log.files import compact, write_change, write_manifest
 from drover.flow.query_log.log import BatchManifest, QueryLog
@@ -56,7 +55,6 @@ WRITERS: dict[str, tuple[str, Callable[[FileSystem, str], object]]] = {
     ),
     "a plan": ("plans/000000000003.json", lambda fs, root: write_plan(fs, root, PlanLogEntry(3, Plan(1, 1, {})))),
     "a change": ("queries/wish-000000000001.arrow", lambda fs, root: write_change(fs, root, change(1, [0]))),
-    "a note of it": ("queries/accepted.json", lambda fs, root: write_accepted(fs, root, change(1))),
     "a manifest": ("queries/turn-000000000002.arrow", lambda fs, root: write_manifest(fs, root, BatchManifest(2, 0))),
     "figures": ("queries/figures.arrow", lambda fs, root: write_figures(fs, root, FIGURES_NOW)),
     "the network": ("network.yaml", lambda fs, root: note_network(fs, root, network())),

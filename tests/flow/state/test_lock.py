@@ -78,6 +78,17 @@ def test_a_lock_ends_with_its_block(tmp_path: Path) -> None:
     assert (root / "lock").read_bytes() == b""
 
 
+def test_a_disk_that_fails_does_not_keep_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(descriptor: int, length: int) -> None:  # noqa: ARG001 - the signature of ftruncate
+        raise OSError(5, "Input/output error")
+
+    lock = hold(LOCAL, str(tmp_path), ME)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "ftruncate", refuse)
+        lock.release()
+    hold(LOCAL, str(tmp_path), ME).release()
+
+
 @pytest.mark.parametrize("text", ["", "{", "{}", "[]", '{"pid": "x", "host": 1, "since": null}'])
 def test_who_holds_the_lock_may_not_be_told_yet(tmp_path: Path, text: str) -> None:
     with hold(LOCAL, str(tmp_path), ME):

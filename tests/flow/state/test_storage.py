@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow.fs import FileSystem, LocalFileSystem, SubTreeFileSystem
 
+from drover import files
 from drover.errors import StateError
 from drover.flow.state import storage
 from drover.flow.state.storage import (
@@ -17,6 +18,8 @@ from drover.flow.state.storage import (
     is_object_store,
     join,
     local_path,
+    make_durable,
+    make_folder,
     open_root,
     read_ranges,
     read_whole,
@@ -183,6 +186,7 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[str]]]:
         found.append((path.name, sorted(each.name for each in folder.iterdir())))
 
     monkeypatch.setattr(storage, "sync", record)
+    monkeypatch.setattr(files, "sync", record)
     return found
 
 
@@ -193,7 +197,21 @@ def test_first_the_bytes_are_durable_then_the_name(tmp_path: Path, synced: list[
 
 def test_a_new_folder_is_durable_before_its_files(tmp_path: Path, synced: list[tuple[str, list[str]]]) -> None:
     write_whole(LOCAL, str(tmp_path / "a" / "b" / "x"), [b"x"])
-    assert [name for name, _ in synced] == ["a", tmp_path.name, ".tmp-x", "b"]
+    assert [name for name, _ in synced] == [tmp_path.parent.name, tmp_path.name, "a", ".tmp-x", "b"]
+
+
+def test_a_folder_and_the_names_in_it_are_durable(tmp_path: Path, synced: list[tuple[str, list[str]]]) -> None:
+    make_folder(LOCAL, str(tmp_path / "new"))
+    assert [name for name, _ in synced] == [tmp_path.parent.name, tmp_path.name, "new"]
+    synced.clear()
+    make_folder(LOCAL, str(tmp_path / "new"))
+    assert [name for name, _ in synced] == [tmp_path.name, "new"]
+
+
+def test_files_of_other_programs_are_made_durable(tmp_path: Path, synced: list[tuple[str, list[str]]]) -> None:
+    (tmp_path / "x").write_bytes(b"x")
+    make_durable(LOCAL, [str(tmp_path / "x"), str(tmp_path)])
+    assert [name for name, _ in synced] == ["x", tmp_path.name]
 
 
 def test_who_need_not_survive_a_power_cut_does_not_wait_for_the_disk(

@@ -16,7 +16,7 @@ from tests.network.expressions.refusals import Refusal
 
 REFUSALS: Final[tuple[Refusal, ...]] = (
     ("price = 'a'", "double and string do not mix", "Write CAST"),
-    ("at > '2024-01-01'", "string and timestamp do not mix", "Write CAST"),
+    ("at > '2024-01-01'", "string and timestamp do not mix", "Write TIMESTAMP before the quotes"),
     ("day = at", "date and timestamp do not mix", "Write CAST"),
     ("ok = 1", "boolean and int do not mix", "Write CAST"),
     ("m + 1", "decimal.10,2. and int do not mix", "CAST.x AS DOUBLE. for the decimal"),

@@ -54,7 +54,8 @@ def test_tasks_get_families_and_the_commit_gets_failures(tmp_path: Path) -> None
     assert set(found.families.member_tables) == set(found.start.families.by_id)
     assert {place.node for place in found.schedule.herds} == set(nodes_of(found.start.families).values())
     failed = ParkedMember("f", 1, "x" * 1_000)
-    assert found.notes(result(failed)) == {"queries": {"turn": 3, "failed": {"1": "x" * LONGEST_REASON}}}
+    expected = {"turn": 3, "link": found.start.query_log.link, "failed": {"1": "x" * LONGEST_REASON}}
+    assert found.notes(result(failed)) == {"queries": expected}
     assert failures(result(failed)) == {1: "x" * LONGEST_REASON}
 
 

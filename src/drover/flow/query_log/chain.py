@@ -35,9 +35,12 @@ def path_of(root: str, kind: str, number: int) -> str:
 
 
 def write_accepted(fs: FileSystem, root: str, change: Change) -> None:
-    """Note that a change was accepted."""
+    """Note that a change was accepted. If that fails, the change holds all the same: the note only accuses."""
     data, _ = seal({"format": FORMAT, "batch": 0, "serial": change.serial})
-    write_whole(fs, _accepted_path(root), [data], durable=False)
+    try:
+        write_whole(fs, _accepted_path(root), [data], durable=False)
+    except StateError as error:
+        log.warning("the next start does not check whether the last accepted queries are all there: %s", error)
 
 
 def read_accepted(fs: FileSystem, root: str) -> int:

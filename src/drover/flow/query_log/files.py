@@ -15,6 +15,7 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -58,10 +59,17 @@ class RecoveredLog:
 
 
 def write_change(fs: FileSystem, root: str, change: Change) -> Change:
-    """Make a change durable, and return it with its link."""
+    """Make a change durable, and return it with its link; if that fails, the change does not hold."""
     head = {"serial": change.serial, "dropped": list(change.dropped), "previous": change.previous}
     data = pack(head, [change.added])
-    write_whole(fs, path_of(root, CHANGE, change.serial), [data])
+    path = path_of(root, CHANGE, change.serial)
+    try:
+        write_whole(fs, path, [data])
+    except StateError:
+        # The file may have its name already. A request that was refused must not come true with the next start.
+        with suppress(StateError):
+            delete(fs, path)
+        raise
     written = replace(change, link=link_of(data))
     write_accepted(fs, root, written)
     return written

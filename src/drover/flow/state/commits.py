@@ -164,8 +164,9 @@ def _walk(fs: FileSystem, root: str, start: int, stop: int) -> Iterator[Checkpoi
 
 def _missing(folder: str, log: Mapping[tuple[str, int], int], batch: int) -> StateError:
     first = min((number for _, number in log), default=0)
-    # A sweep leaves a log that begins with a full file. If that is gone, nobody misses the commits before it.
-    if batch < first and ("full", first) not in log:
+    # A sweep leaves a log that begins with a full file. If that is gone, nobody misses the commits before it. But no
+    # sweep deletes a single commit, so then it is that one which is lost.
+    if batch + 1 < first and ("full", first) not in log:
         path = join(folder, full_name(first))
         return StateError(path, f"all of version {first}, with which the log begins", "none", RESTORE)
     found = f"none; the log ends with batch {_last(log)} and begins with {first}"

@@ -12,6 +12,7 @@ that another run has committed, and a link that does not fit.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -54,7 +55,9 @@ class Lock:
     def release(self) -> None:
         """Release the checkpoint for the next run; a second call does nothing."""
         if self._descriptor is not None:
-            os.ftruncate(self._descriptor, 0)
+            # The file only names the process, so a disk that refuses the call must not keep the lock.
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, 0)
             os.close(self._descriptor)
             self._descriptor = None
 

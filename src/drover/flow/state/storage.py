@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyarrow.fs import FileSelector, FileSystem, FileType, LocalFileSystem, SubTreeFileSystem
 
 from drover.errors import START_ANEW, StateError, shorten
-from drover.files import sync
+from drover.files import make_durable_folder, sync
 from drover.flow.state.layout import TEMPORARY
 
 OBJECT_STORES: Final = frozenset({"s3", "s3a", "gcs", "gs", "abfs", "abfss", "adl", "az"})
@@ -172,13 +172,21 @@ def write_whole(fs: FileSystem, path: str, chunks: Iterable[bytes | pa.Buffer], 
 
 
 def make_folder(fs: FileSystem, path: str) -> None:
-    """Create a folder and those above it; it may exist already."""
+    """Create a folder and those above it; it may exist already. Its name and those in it then survive a power cut."""
     try:
-        fs.create_dir(path, recursive=True)
+        _create_folder(fs, path)
+        _make_durable(local_path(fs, path))
     except OSError as error:
         raise StateError(
             path, "to create this folder", str(error), "Free space, or correct the path or its rights."
         ) from error
+
+
+def make_durable(fs: FileSystem, paths: Iterable[str]) -> None:
+    """Wait until files or folders that another program wrote would survive a power cut; only on a local disk."""
+    for path in paths:
+        with _reading(path):
+            _make_durable(local_path(fs, path))
 
 
 def delete(fs: FileSystem, path: str) -> None:
@@ -197,13 +205,16 @@ def _open_output(fs: FileSystem, path: str) -> pa.NativeFile:
     try:
         return fs.open_output_stream(path, compression=None)
     except FileNotFoundError:  # the folder does not exist yet
-        folder = path.rpartition("/")[0]
-        local = local_path(fs, folder)
-        absent = [] if local is None else [step for step in (local, *local.parents) if not step.exists()]
-        fs.create_dir(folder, recursive=True)
-        for step in absent:  # a new folder is durable once its parent is
-            _make_durable(step.parent)
+        _create_folder(fs, path.rpartition("/")[0])
         return fs.open_output_stream(path, compression=None)
+
+
+def _create_folder(fs: FileSystem, path: str) -> None:
+    local = local_path(fs, path)
+    if local is None:
+        fs.create_dir(path, recursive=True)
+    else:
+        make_durable_folder(local)
 
 
 def _make_durable(path: Path | None) -> None:

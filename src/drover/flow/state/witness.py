@@ -37,11 +37,11 @@ class Witness:
     files: Digests = field(default_factory=dict)
 
 
-def write_witness(fs: FileSystem, root: str, witness: Witness) -> None:
-    """Replace the witness."""
+def write_witness(fs: FileSystem, root: str, witness: Witness, *, durable: bool = False) -> None:
+    """Replace the witness; with `durable`, the one before does not come back after a power cut."""
     body = {"format": FORMAT, "batch": witness.after, "link": witness.link, "begun": witness.begun}
     data, _ = seal({**body, "files": dict(witness.files)})
-    write_whole(fs, join(root, WITNESS), [data], durable=False)
+    write_whole(fs, join(root, WITNESS), [data], durable=durable)
 
 
 def read_witness(fs: FileSystem, root: str) -> Witness | None:

@@ -1,0 +1,212 @@
+"""A resident node: a Flight server in a Spark task that stays, with its operators' state in memory.
+
+Rule 1: hops run in the main thread. Time limits of user functions are signals, and Python delivers these only there.
+Rule 2: the driver says when a hop runs. By then everything that the hop reads has arrived, so a node never waits for
+another node, and no deadlock is possible.
+Rule 3: a node that has not heard from its driver for long ends: Spark's executor may outlive the application.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.flight as fl
+
+from drover.errors import DroverError
+from drover.flow.frames import DRIVER
+from drover.flow.worker import Assignment, WorkerCache
+from drover.spark.resident.frame_split import split_frames
+from drover.spark.resident.inbox import Inbox, UnknownTurnError
+from drover.spark.resident.wire import (
+    FrameDelivery,
+    HopRequest,
+    NodeAddress,
+    call_options,
+    dumps,
+    loads,
+    reachable_host,
+    server_middleware,
+)
+from drover.spark.tasks import CACHE, FRAME_SCHEMA, NodeTask
+
+BEGIN: Final = "begin"
+PING: Final = "ping"
+STOP: Final = "stop"
+REGISTER: Final = "register"
+LOOK_EVERY: Final = 5.0  # seconds between two looks at the driver
+PATIENCE: Final = 60.0  # seconds without the driver after which a node ends
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a node needs to know before a batch: its name, the assignment, and where the other nodes are."""
+
+    name: str
+    assignment: Assignment
+    nodes: tuple[NodeAddress, ...]
+
+
+@dataclass(slots=True)
+class HopWork:
+    """A hop that waits for the main thread, and its outcome."""
+
+    request: HopRequest
+    done: threading.Event = field(default_factory=threading.Event)
+    batches: list[pa.RecordBatch] = field(default_factory=list)
+    error: BaseException | None = None
+
+
+class Deliveries:
+    """Sends frames to other nodes; connections are kept as long as a node stays where it is."""
+
+    def __init__(self, secret: str) -> None:
+        self._options = call_options(secret)
+        self._clients: dict[str, fl.FlightClient] = {}
+
+    def send(self, location: str, delivery: FrameDelivery, batches: list[pa.RecordBatch]) -> None:
+        """Send frames; return when the other node has all of them."""
+        if location not in self._clients:
+            self._clients[location] = fl.connect(location)
+        descriptor = fl.FlightDescriptor.for_command(dumps(delivery))
+        writer, _ = self._clients[location].do_put(descriptor, FRAME_SCHEMA, self._options)
+        with writer:  # its end waits until the other node has taken the frames, or raises its error
+            for batch in batches:
+                writer.write_batch(batch)
+
+
+class NodeServer(fl.FlightServerBase):  # type: ignore[misc]  # pyarrow has no types
+    """Receives frames, and passes hops on to the main thread."""
+
+    def __init__(self, location: str, secret: str) -> None:
+        super().__init__(location, middleware=server_middleware(secret))
+        self.inbox = Inbox()
+        self.turn: Turn | None = None
+        self.work: queue.SimpleQueue[HopWork | None] = queue.SimpleQueue()
+        self.heard = time.monotonic()  # when the driver last called
+
+    # Any in the methods below: pyarrow has no types.
+    def do_put(self, _context: Any, descriptor: Any, reader: Any, _writer: Any) -> None:
+        """Take frames from a router or from another node."""
+        delivery = loads(FrameDelivery, descriptor.command)
+        try:
+            self.inbox.put(delivery, [chunk.data for chunk in reader])
+        except UnknownTurnError as error:
+            raise fl.FlightServerError(str(error)) from error
+
+    def do_action(self, _context: Any, action: Any) -> list[bytes]:
+        """Begin a turn, answer a ping with the number of this process, or stop."""
+        self.heard = time.monotonic()
+        if action.type == BEGIN:
+            turn: Turn = pickle.loads(action.body)  # only the driver has the secret
+            self.turn = turn
+            self.inbox.begin(turn.name)
+        elif action.type == STOP:
+            self.work.put(None)
+        return [str(os.getpid()).encode()]
+
+    def do_get(self, _context: Any, ticket: Any) -> fl.RecordBatchStream:
+        """Run a hop, and return its frames for the driver."""
+        self.heard = time.monotonic()
+        work = HopWork(loads(HopRequest, ticket.ticket))
+        self.work.put(work)
+        work.done.wait()
+        if work.error is not None:
+            kind = type(work.error).__name__ if isinstance(work.error, DroverError) else ""
+            raise fl.FlightServerError(str(work.error), extra_info=kind.encode()) from work.error
+        return fl.RecordBatchStream(pa.Table.from_batches(work.batches, FRAME_SCHEMA))
+
+
+@dataclass(slots=True)
+class HopRunner:
+    """Runs hops of one node in the main thread."""
+
+    node: int
+    server: NodeServer
+    deliveries: Deliveries
+    cache: WorkerCache = field(default_factory=lambda: CACHE)
+
+    def run(self, request: HopRequest) -> list[pa.RecordBatch]:
+        """Run a hop, send its frames to other nodes, and return those for the driver."""
+        turn = self.server.turn
+        if turn is None or turn.name != request.turn:
+            raise UnknownTurnError
+        batches = iter(self.server.inbox.take(turn.name, request.hop, request.routers))
+        made = NodeTask(turn.assignment, request.hop).run(batches, self.node, uuid.uuid4().hex[:12], self.cache)
+        for_driver: list[pa.RecordBatch] = []
+        for place, frames in split_frames(made).items():
+            if place.hop == DRIVER:
+                for_driver += frames
+                continue
+            delivery = FrameDelivery(turn.name, place.hop, f"node {self.node} in hop {request.hop}")
+            if place.node == self.node:
+                self.server.inbox.put(delivery, frames)
+            else:
+                self.deliveries.send(turn.nodes[place.node].location, delivery, frames)
+        return for_driver
+
+
+def serve(runner: HopRunner, driver_lives: Callable[[], bool]) -> None:
+    """Run hops until the driver says stop, or is gone."""
+    server = runner.server
+    while True:
+        try:
+            work = server.work.get(timeout=LOOK_EVERY)
+        except queue.Empty:
+            if driver_lives():
+                server.heard = time.monotonic()
+            if time.monotonic() - server.heard > PATIENCE:
+                return
+            continue
+        if work is None:
+            return
+        try:
+            work.batches = runner.run(work.request)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the driver must know
+            work.error = error
+        finally:
+            work.done.set()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeProgram:
+    """What Spark runs as the task of a node."""
+
+    registry: str  # location of the driver's registry
+    secret: str
+
+    def __call__(self, numbers: Iterable[int]) -> Iterator[int]:
+        """Serve until the driver ends."""
+        for node in numbers:
+            self.serve(node)
+            yield node
+
+    def serve(self, node: int) -> None:
+        """Serve as one node."""
+        scheme, _, host_port = self.registry.partition("://")
+        host, _, port = host_port.rpartition(":")
+        mine = reachable_host(host, int(port))
+        server = NodeServer(f"{scheme}://{mine}:0", self.secret)
+        registry = fl.connect(self.registry)
+        address = NodeAddress(node, f"{scheme}://{mine}:{server.port}", uuid.uuid4().hex)
+
+        def driver_lives() -> bool:
+            try:
+                list(registry.do_action(fl.Action(PING, b""), call_options(self.secret, LOOK_EVERY)))
+            except fl.FlightError:
+                return False
+            return True
+
+        try:
+            list(registry.do_action(fl.Action(REGISTER, dumps(address)), call_options(self.secret, PATIENCE)))
+            serve(HopRunner(node, server, Deliveries(self.secret)), driver_lives)
+        finally:
+            server.shutdown()

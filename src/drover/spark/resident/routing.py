@@ -1,0 +1,51 @@
+"""The router of resident nodes: a Spark task that reads rows and puts their frames to the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+from drover.flow.frames import DRIVER, Frame, FrameKind, FramePort
+from drover.flow.worker import WorkerCache
+from drover.spark.resident.frame_split import split_frames
+from drover.spark.resident.node_server import Deliveries
+from drover.spark.resident.wire import FrameDelivery, NodeAddress
+from drover.spark.tasks import CACHE, RouterTask, attempt_word, partition_number, record_batch
+
+DELIVERIES: Final[dict[str, Deliveries]] = {}  # by secret: a worker process keeps its connections from batch to batch
+
+
+@dataclass(frozen=True, slots=True)
+class ResidentRouterTask:
+    """Puts frames to the nodes, and returns to the driver what it needs: reports, dead letters, and its own word."""
+
+    turn: str
+    router: RouterTask
+    nodes: tuple[NodeAddress, ...]
+    secret: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run in a task of Spark."""
+        deliveries = DELIVERIES.setdefault(self.secret, Deliveries(self.secret))
+        return self.run(batches, partition_number(), attempt_word(), CACHE, deliveries)
+
+    def run(
+        self,
+        batches: Iterator[pa.RecordBatch],
+        partition: int,
+        attempt: str,
+        cache: WorkerCache,
+        deliveries: Deliveries,
+    ) -> Iterator[pa.RecordBatch]:
+        """Route one partition. The driver sees the word of this attempt only if the task succeeds."""
+        for piece, made in enumerate(self.router.run(batches, partition, attempt, cache)):
+            for place, frames in split_frames([made]).items():
+                if place.hop == DRIVER:
+                    yield from frames
+                else:
+                    delivery = FrameDelivery(self.turn, place.hop, f"piece {piece}", attempt)
+                    deliveries.send(self.nodes[place.node].location, delivery, frames)
+        yield record_batch([Frame(0, DRIVER, FramePort(FrameKind.ROUTER_ATTEMPT, attempt), partition, 0, b"")])

@@ -1,0 +1,51 @@
+"""The driver's list of nodes: it has the newest address of each, and waits for those that are missing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pyarrow.flight as fl
+import pytest
+
+from drover.spark.resident.node_jobs import NodeRegistry
+from drover.spark.resident.node_server import REGISTER
+from drover.spark.resident.wire import NodeAddress, call_options, dumps, new_secret
+
+SECRET = new_secret()
+
+
+@pytest.fixture
+def registry() -> Iterator[NodeRegistry]:
+    with NodeRegistry("127.0.0.1", SECRET) as found:
+        yield found
+
+
+def register(registry: NodeRegistry, address: NodeAddress) -> None:
+    with fl.connect(registry.location) as client:
+        list(client.do_action(fl.Action(REGISTER, dumps(address)), call_options(SECRET)))
+
+
+def test_the_newest_registration_counts(registry: NodeRegistry) -> None:
+    first = NodeAddress(0, "grpc://127.0.0.1:1", "a")
+    second = NodeAddress(0, "grpc://127.0.0.1:2", "b")
+    register(registry, first)
+    register(registry, second)
+    assert registry.wait_for(1, 0.0) == (second,)
+    registry.forget(0)
+    assert registry.known(0) is None
+
+
+def test_it_waits_for_all_nodes(registry: NodeRegistry) -> None:
+    one, other = NodeAddress(0, "grpc://127.0.0.1:1", "a"), NodeAddress(1, "grpc://127.0.0.1:2", "b")
+    register(registry, one)
+    assert registry.wait_for(2, 0.01) is None
+    late = threading.Timer(0.05, register, (registry, other))
+    late.start()
+    assert registry.wait_for(2, 10.0) == (one, other)
+    late.join()
+
+
+def test_an_unknown_action_is_refused(registry: NodeRegistry) -> None:
+    with fl.connect(registry.location) as client, pytest.raises(fl.FlightServerError, match="unknown action 'x'"):
+        list(client.do_action(fl.Action("x", b""), call_options(SECRET)))
