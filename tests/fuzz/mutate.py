@@ -99,27 +99,10 @@ ODD_TEXTS: Final = (
     "(((",
     "count(*)",
 )
-ODD_VALUES: Final[tuple[Tree, ...]] = (
-    None,
-    True,
-    False,
-    0,
-    -1,
-    1,
-    2**31,
-    2**63,
-    -(2**63) - 1,
-    10**30,
-    0.5,
-    -0.0,
-    1e308,
-    [],
-    {},
-    [[]],
-    [None],
-    {"": ""},
-    [{}],
-    ["a", "a"],
+# As JSON: a list that two cases share would carry the damages of the first into the second.
+ODD_VALUES: Final = (
+    *("null", "true", "false", "0", "-1", "1", "0.5", "-0.0", "1e308", "1e400", str(2**31), str(2**63), str(10**30)),
+    *("[]", "{}", "[[]]", "[null]", '{"": ""}', "[{}]", '["a", "a"]'),
 )
 SIGNS: Final = ":{}[],&*!|>'\"%@`#-?~\\\n\t ().=<0123456789eE+"
 
@@ -224,7 +207,7 @@ def _odd(chance: random.Random, known: Vocabulary) -> Tree:
     roll = chance.random()
     if known.words and roll < 0.5:
         return chance.choice(known.words)
-    return chance.choice(ODD_TEXTS) if roll < 0.8 else chance.choice(ODD_VALUES)
+    return chance.choice(ODD_TEXTS) if roll < 0.8 else json.loads(chance.choice(ODD_VALUES))
 
 
 def _change_node(root: Tree, chance: random.Random, known: Vocabulary) -> None:

@@ -77,7 +77,7 @@ def _damaged(body: str, chance: random.Random, *, is_json: bool) -> str:
     if is_json and chance.random() < 0.7:
         return mutate_tree(body, chance, KNOWN)
     if is_json and chance.random() < 0.2:
-        return json.dumps(chance.choice(ODD_VALUES))
+        return chance.choice(ODD_VALUES)
     return mutate_text(body, chance, WORDS)
 
 

@@ -51,8 +51,9 @@ def test_what_is_damaged_was_valid_before(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_case_follows_from_its_seed_and_its_number(name: str) -> None:
-    first, again, other = ([run.draw(TARGETS[name], seed, index) for index in range(9)] for seed in (3, 3, 4))
-    assert first == again != other
+    first, other = ([run.draw(TARGETS[name], seed, index) for index in range(200)] for seed in (3, 4))
+    again = [run.draw(TARGETS[name], 3, index) for index in reversed(range(200))]
+    assert first == again[::-1] != other
 
 
 def target_of(words: str) -> Target:
@@ -101,7 +102,8 @@ def misbehave(words: str) -> None:
     ],
 )
 def test_the_fuzzer_itself(words: str, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "MOST_WAITING", 0.2)
+    if words == "swallows":  # on a busy machine, others may wait as long
+        monkeypatch.setattr(run, "MOST_WAITING", 0.2)
     monkeypatch.setattr(run, "MOST_BYTES", 50 * 2**20)
     tally = fuzz(target_of(words), 0, range(3))
     assert [finding.what for finding in tally.findings if found not in finding.what] == []

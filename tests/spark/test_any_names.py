@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 import pytest
@@ -37,6 +37,7 @@ from tests.spark.conftest import Worlds
 from tests.spark.meters import expected, files_by_batch
 from tests.spark.runs import World
 
+Options = dict[str, Any]  # Any: the options of `run`
 LONG: Final = "L" * 128
 WORST: Final = Naming(
     {
@@ -99,11 +100,11 @@ def results_of(folder: Path, columns: Mapping[str, pl.DataFrame]) -> dict[str, p
     return found
 
 
-def run_twice(world: World, files: list[Batch]) -> tuple[Handle, Handle]:
+def run_twice(world: World, files: list[Batch], options: Options) -> tuple[Handle, Handle]:
     """Run the first files, submit queries, run two more, and the rest in a second run."""
-    answers = Files(str(world.folder / "answers"))
+    options = {**options, "queries": Files(str(world.folder / "answers")), "control": "observe"}
     world.add(files[:1])
-    first = world.start(trigger={"processingTime": "0 seconds"}, queries=answers, control="observe")
+    first = world.start(trigger={"processingTime": "0 seconds"}, **options)
     first.processAllAvailable()
     receipt = first.submit(map(write_query, named_queries(WORST)))
     assert receipt.refused == ()
@@ -112,20 +113,27 @@ def run_twice(world: World, files: list[Batch]) -> tuple[Handle, Handle]:
     assert first.explain(WORST("sums")).unit == WORST("sums")
     first.stop()
     world.add(files[3:])
-    second = world.drain(queries=answers, control="observe")
+    second = world.drain(**options)
     assert first.exception() is second.exception() is None
     return first, second
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({"nodes": 2}, id="frames go through a shuffle"),
+        pytest.param({"nodes": 1, "engine": "resident"}, id="frames go to a resident node"),  # there are two slots
+    ],
+)
 def test_a_run_does_not_care_what_anything_is_called(
-    spark: SparkSession, worlds: Worlds, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    spark: SparkSession, worlds: Worlds, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: Options
 ) -> None:
     plain = plain_batches(6, 30)
     network = named_network(WORST, tables=True)
     world = worlds(network)
     files = [renamed_batch(batch, network, WORST) for batch in plain]
-    first, second = run_twice(world, files)
+    first, second = run_twice(world, files, options)
 
     without = named_network(WORST)  # the oracle does not read tables that the network writes
     wanted = expected_streams(spark, without, dict(enumerate(files)))

@@ -3,10 +3,12 @@
 Rule 1: this is the only entry; every text is checked here before it reaches the compiler.
 Rule 2: the trees of short texts are cached. A network parses each text when it is checked and again when it is
 compiled. Sharing a tree is safe because trees are frozen.
+Rule 3: a tree depends only on the columns that its text names. Of wide rows, the others are not even looked at.
 """
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Final
 
@@ -21,6 +23,8 @@ from drover.network.expressions.tree import UNTYPED, Expression
 from drover.network.types import DataType
 
 KEPT: Final = 1_024  # trees
+MANY: Final = 100  # columns; the key of more takes longer than to parse a short text
+WORD: Final = re.compile(r"\w+")
 LONGEST_KEPT: Final = 1_000  # characters, so that the cache stays below about 50 MB
 
 Key = tuple[tuple[str, tuple[tuple[str, DataType], ...]], ...]  # Columns, but hashable
@@ -28,6 +32,18 @@ Key = tuple[tuple[str, tuple[tuple[str, DataType], ...]], ...]  # Columns, but h
 
 def parse_columns(text: str, columns: Columns) -> Expression:
     """Return the expression that `text` means on rows with `columns`, by side."""
+    if sum(map(len, columns.values())) <= MANY:
+        return _parse_kept(text, columns)
+    words = sorted(set(WORD.findall(text)))
+    named = {side: {word: types[word] for word in words if word in types} for side, types in columns.items()}
+    try:
+        return _parse_kept(text, named)
+    except ExpressionError:
+        # An error lists all columns, and a name in backticks need not be a word.
+        return translate_node(read(text), text, columns)
+
+
+def _parse_kept(text: str, columns: Columns) -> Expression:
     key = tuple((side, tuple(types.items())) for side, types in columns.items())
     return _parse(text, key) if len(text) <= LONGEST_KEPT else _parse.__wrapped__(text, key)
 

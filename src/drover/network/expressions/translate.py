@@ -19,6 +19,7 @@ from drover.network.expressions.functions import BY_NAME, FUNCTIONS, REFUSED
 from drover.network.expressions.literals import INTEGER_RANGE, integer_literal, read_number
 from drover.network.expressions.tree import UNTYPED, ColumnRef, Expression, Literal
 from drover.network.expressions.words import FORBIDDEN
+from drover.network.schema import known
 from drover.network.types import (
     BOOLEAN,
     DATE,
@@ -162,7 +163,7 @@ class Translator:
             for column in self.columns[side]
         }
         hint = nearest(name, shown.values())
-        return self.refuse(f"there is no column {name!r}", f"{hint}Known: {', '.join(shown) or 'none'}.")
+        return self.refuse(f"there is no column {name!r}", f"{hint}Known: {known(shown) if shown else 'none'}.")
 
     def _literal(self, node: exp.Expr) -> Expression:
         return Literal(STRING, node.name) if node.args.get("is_string") else read_number(node.name)
