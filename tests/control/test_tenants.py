@@ -48,6 +48,12 @@ WHOLE = "it must be a whole number, at least 0"
             "take together). Leave it out for no limit.",
             id="no number",
         ),
+        pytest.param(
+            {"a b": {"queries": 1}},
+            "a b is 'a b', but a name has letters, digits, _ and -, up to 128 of them, and starts with a letter or _. "
+            "Rename the tenant; * is for all others.",
+            id="no name of a tenant",
+        ),
         pytest.param({"acme": 3}, f"acme is 3, but it must be a mapping of limits. {KNOWN}", id="no mapping"),
     ],
 )
@@ -61,6 +67,10 @@ def test_bad_limits_are_refused(given: dict[str, object], said: str) -> None:
 def test_what_is_no_amount_is_refused(value: float) -> None:
     with pytest.raises(DroverError, match=r"limits\.acme\.busy is .*, but it must be a number, at least 0"):
         limits_of({"acme": {"busy": value}})
+
+
+def test_a_limit_may_be_beyond_all_numbers_of_the_machine() -> None:
+    assert limits_of({"acme": {"queries": 10**400}})["acme"].queries == 10**400
 
 
 def test_all_faults_are_found_at_once() -> None:

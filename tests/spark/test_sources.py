@@ -97,31 +97,42 @@ def test_values_must_tell_sources_apart(spark: SparkSession, values: dict[str, o
         drover.streams(spark.range(1), "id", values)
 
 
-def test_a_run_file_can_say_it(spark: SparkSession, tmp_path: Path) -> None:
-    text = """\
+@pytest.mark.parametrize(
+    ("column", "by"),
+    [
+        pytest.param("site", "substr(site, 1, 1)", id="by an expression"),
+        pytest.param("site", "SITE", id="by a column in other letters"),
+        pytest.param("from", "from", id="by a column named like a keyword"),
+        pytest.param("site", "concat('{', substr(site, 1, 1), '}')", id="by an expression with braces"),
+    ],
+)
+def test_a_run_file_can_say_it(spark: SparkSession, tmp_path: Path, column: str, by: str) -> None:
+    text = f"""\
 drover: 1
 name: sites
 sources:
-  east: {columns: {ts: timestamp, heat: double}, time: ts}
-  west: {columns: {ts: timestamp, heat: double, site: string}, time: ts}
+  east: {{columns: {{ts: timestamp, heat: double}}, time: ts}}
+  west: {{columns: {{ts: timestamp, heat: double, {column}: string}}, time: ts}}
 outputs: [east, west]
 """
     (tmp_path / "net.yaml").write_text(text, encoding="utf-8")
-    text = """\
+    value = "{{{}}}" if "{" in by else "{}"
+    text = f"""\
 run: 1
 network: net.yaml
 sources:
-  east: {read: json, path: in, by: "substr(site, 1, 1)", value: E}
-  west: {shares: east, value: W}
-sinks: {east: {write: parquet, path: out/east}, west: {write: parquet, path: out/west}}
+  east: {{read: json, path: in, by: "{by}", value: "{value.format("E")}"}}
+  west: {{shares: east, value: "{value.format("W")}"}}
+sinks: {{east: {{write: parquet, path: out/east}}, west: {{write: parquet, path: out/west}}}}
 checkpoint: check
 """
     (tmp_path / "run.yaml").write_text(text, encoding="utf-8")
     (tmp_path / "in").mkdir()
-    READINGS.with_columns(pl.col("ts").dt.to_string("iso:strict")).write_ndjson(tmp_path / "in" / "rows.json")
+    rows = READINGS.rename({"site": column}).with_columns(pl.col("ts").dt.to_string("iso:strict"))
+    rows.write_ndjson(tmp_path / "in" / "rows.json")
     handle = start(spark, runs.load(tmp_path / "run.yaml"), once=True)
     assert handle.awaitTermination(120)
     for source, site in (("east", "E"), ("west", "W")):
         (file,) = (tmp_path / "out" / source).glob("*.parquet")
         found = pl.read_parquet(file)
-        assert_frame_equal(found, of(site).select(found.columns))
+        assert_frame_equal(found, of(site).rename({"site": column}).select(found.columns))

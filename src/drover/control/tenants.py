@@ -16,6 +16,7 @@ from typing import Any, Final
 import polars as pl
 
 from drover.errors import DroverError, Fault, nearest, shorten
+from drover.network.schema import NAME, NAME_RULE
 
 OTHERS: Final = "*"  # all tenants without limits of their own
 RULES: Final[Mapping[str, str]] = MappingProxyType(
@@ -48,6 +49,8 @@ def limits_faults(given: object) -> Iterator[Fault]:
         yield Fault((), shorten(given), "it must be a mapping of tenants to their limits", way_out)
         return
     for tenant, limits in given.items():
+        if tenant != OTHERS and not NAME.fullmatch(str(tenant)):
+            yield Fault((str(tenant),), shorten(tenant), NAME_RULE, f"Rename the tenant; {OTHERS} is for all others.")
         if not isinstance(limits, Mapping):
             rule = "it must be a mapping of limits"
             way_out = f"Known: {', '.join(RULES)}."
@@ -63,7 +66,7 @@ def _limit_faults(name: str, value: object) -> Iterator[Fault]:
         yield Fault((name,), "unknown", "there is no such limit", way_out)
         return
     kinds = int if name in WHOLE else (int, float)
-    if isinstance(value, bool) or not isinstance(value, kinds) or not 0 <= float(value) < math.inf:
+    if isinstance(value, bool) or not isinstance(value, kinds) or not 0 <= value < math.inf:
         what = "a whole number" if name in WHOLE else "a number"
         way_out = "Leave it out for no limit."
         yield Fault((name,), shorten(value), f"it must be {what}, at least 0 ({RULES[name]})", way_out)

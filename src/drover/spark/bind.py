@@ -100,7 +100,7 @@ def _read(spark: SparkSession, source: Source, run: Run) -> Mapping[str, Given]:
         frame = _frame(spark, source, given, tuple(columns.values()))
         if given.by is None:
             return {source.name: frame}
-        by = given.by if given.by in names else f"`{given.by.replace('`', '``')}`"
+        by = given.by if _is_column(given.by, names) else f"`{given.by.replace('`', '``')}`"
         return streams(frame, by, {one.name: run.sources[one.name].value for one in (source, *sharing)})
 
 
@@ -135,6 +135,11 @@ def _shaped(frame: DataFrame, given: Input, wanted: Sequence[Column]) -> DataFra
     made = {named.name: named.expression for named in given.select}
     names = [column.name for column in wanted]
     columns = [F.expr(made.get(name, f"`{name}`")).alias(name) for name in names]
-    if given.by is not None and given.by not in names:
+    if given.by is not None and not _is_column(given.by, names):
         columns.append(F.expr(given.by).alias(given.by))
     return frame.select(*columns)
+
+
+def _is_column(by: str, names: Sequence[str]) -> bool:
+    """Return whether an expression names one of these columns; for Spark, upper and lower case are the same."""
+    return by.lower() in {name.lower() for name in names}

@@ -117,7 +117,10 @@ def _source_number(shared: SharedSource, network: Network, none: int) -> tuple[C
     """Return the number of a row's source (`none` if it has none), and for a row without a source its value of `by`."""
     numbers = {source.name: number for number, source in enumerate(network.sources)}
     pairs = [F.lit(part) for name, value in shared.values.items() if name in numbers for part in (value, numbers[name])]
-    value = F.expr(shared.by).cast("string")
+    # A column may be named like a keyword, which would not be an expression.
+    quoted = f"`{shared.by.replace('`', '``')}`"
+    by = F.col(quoted) if shared.by in shared.frame.columns else F.expr(shared.by)
+    value = by.cast("string")
     number = F.coalesce(F.element_at(F.create_map(*pairs), value), F.lit(none))
     return number, F.when(number < 0, value)
 
