@@ -11,7 +11,9 @@ from typing import Final
 
 from tests.fuzz.run import TARGETS, Progress, Tally, fuzz, shares
 
-STUCK: Final = 120.0  # seconds; a case that hangs where no signal reaches it ends the process with all stacks
+# Seconds; a case that hangs where no signal reaches it ends the process with all stacks. So long, because the clock
+# goes on while a process is stopped.
+STUCK: Final = 4 * 3600.0
 
 
 def main(words: list[str] | None = None, progress: Progress = lambda _: None) -> int:
