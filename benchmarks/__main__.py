@@ -12,6 +12,8 @@ NAMES: Mapping[str, str] = {
     "join": "stream-stream join against Spark's, on both of its state stores",
     "aggregate": "sixteen window aggregates against eight queries of Spark, and against the best single one",
     "overhead": "pass-through operators against a bare mapInArrow",
+    "hops": "what each further hop between nodes costs, by a shuffle and between resident nodes",
+    "floor": "ten filters on a hundred rows against Spark's own empty foreachBatch",
     "move": "moving an aggregate against stopping a query and starting it again",
     "memory": "a worker's memory against the Arrow size of a join's window",
     "placement": "how long placing takes, against printed times and plain numpy",

@@ -60,9 +60,9 @@ class Side(Protocol):
 
 
 @contextmanager
-def spark_session(name: str, more: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+def spark_session(name: str, more: Mapping[str, str] | None = None, slots: int = 2) -> Iterator[SparkSession]:
     os.environ["POLARS_MAX_THREADS"] = "1"  # as drover's session sets it for workers that are not of this process
-    spark = session(name, "local[2]", {**SETTINGS, **(more or {})})
+    spark = session(name, f"local[{slots}]", {**SETTINGS, **(more or {})})
     try:
         yield spark
     finally:
@@ -179,6 +179,7 @@ class DroverSide:
     measure: Mapping[str, Measure]  # by output
     nodes: int = 2
     plan: str | Plan = "round-robin"
+    engine: str = "shuffle"
     sinks: dict[str, Count] = field(default_factory=dict)
     handle: Handle | None = None
     batches: Batches = field(default_factory=lambda: Batches(()))
@@ -194,7 +195,8 @@ class DroverSide:
             checkpoint=checkpoint,
             nodes=self.nodes,
             plan=self.plan,
-            stop_on_failure=True,
+            on_failure="stop",
+            engine=self.engine,
         )
         (query,) = (one for one in spark.streams.active if str(one.id) == self.handle.id)
         self.batches = Batches((query,))

@@ -345,7 +345,7 @@ class Driver:
             if rows is not None:
                 for sink in sinks:
                     sink.write(rows, batch, spark)
-        self.queries.write_results(result, batch, spark)
+        self.queries.write_results(result, batch, spark, again=again)
         if self.dead_letters is not None and result.dead:
             self.dead_letters.write(dead_letter_rows(result.dead), batch, spark)
         self._tables_mark = mark_written(self._tables_mark, self.network, self.tables, batch, result.fed)

@@ -4,13 +4,13 @@ Rule 1: after a crash, a sink may get a batch again. The rows are the same, unle
 before; then there are fewer or none, and the new ones count. Writing a batch twice must leave the same as writing the
 last one alone. Rule 2: the batch is computed once, whatever the number of sinks.
 Rule 3: results of submitted queries come as one table for all queries with equal columns; the first column has the name
-of the query. A sink that separates tables implements `for_table`.
+of the query. A sink that separates tables implements `for_table`, and `discard` to keep Rule 1 for them.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -50,6 +50,15 @@ class TableSink(Protocol):
 
     def for_table(self, name: str) -> Sink:
         """Return the sink of one table."""
+        ...
+
+
+@runtime_checkable
+class DiscardingSink(Protocol):
+    """A sink with tables that can take back the rows of a batch."""
+
+    def discard(self, batch: int, kept: Collection[str]) -> None:
+        """Remove the rows of a batch from all tables but these, which are written anew."""
         ...
 
 
@@ -121,9 +130,16 @@ class Files:
             make_durable_folder(folder)
         return below
 
+    def discard(self, batch: int, kept: Collection[str]) -> None:
+        """Delete the files of a batch in the folders of all tables but these."""
+        for file in Path(self.folder).glob(f"*/{self._name(batch)}"):
+            if file.parent.name not in kept:
+                with _writing(file, f"the rows of batch {batch}"):
+                    _delete(file)
+
     def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
         """Write the batch under a temporary name, make it durable, and give it its name; without rows, delete it."""
-        final = Path(self.folder) / f"{batch:012}{self.word}.{self.format}"
+        final = Path(self.folder) / self._name(batch)
         with _writing(final, f"the rows of batch {batch}"):
             if rows.is_empty():
                 _delete(final)
@@ -133,6 +149,9 @@ class Files:
             # The name must be durable, too: once the batch is committed, nobody writes the file again.
             with replacing(final, locked=True) as file:
                 WRITERS[self.format](rows, file)
+
+    def _name(self, batch: int) -> str:
+        return f"{batch:012}{self.word}.{self.format}"
 
 
 def _delete(path: Path) -> None:
@@ -163,6 +182,12 @@ class Memory:
     def for_table(self, name: str) -> Memory:
         """Return the sink for one table."""
         return self.tables.setdefault(name, Memory())
+
+    def discard(self, batch: int, kept: Collection[str]) -> None:
+        """Forget the rows of a batch in all tables but these."""
+        for name, table in self.tables.items():
+            if name not in kept:
+                table.batches.pop(batch, None)
 
     def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
         """Keep the batch."""
@@ -219,6 +244,12 @@ class Several:
     def for_table(self, name: str) -> Several:
         """Return the sinks of one table."""
         return Several(tuple(for_table(sink, name) for sink in self.sinks))
+
+    def discard(self, batch: int, kept: Collection[str]) -> None:
+        """Remove the rows of a batch from all tables but these, where a sink can."""
+        for sink in self.sinks:
+            if isinstance(sink, DiscardingSink):
+                sink.discard(batch, kept)
 
     def write(self, rows: pl.DataFrame, batch: int, spark: SparkSession) -> None:
         """Write the batch to each sink."""

@@ -59,6 +59,13 @@ def test_the_file_may_be_ahead_by_the_batch_that_was_not_committed(tmp_path: Pat
         prepared(tmp_path, made)
 
 
+def test_a_database_that_is_lost_while_it_runs_is_named(tmp_path: Path) -> None:
+    made = prepared(tmp_path)
+    (tmp_path / "tables.db").write_bytes(b"")
+    with pytest.raises(TableError, match=r"tables\.db cannot be marked: .*no such table.* the batch will be repeated"):
+        written(tmp_path, made, LAST)
+
+
 def test_without_tables_in_the_checkpoint_the_mark_is_kept(tmp_path: Path) -> None:
     made = TablesMark("a", 3)
     elsewhere = addresses(a_network(), {"kept": f"sqlite://{tmp_path}/other.db"}, str(tmp_path))

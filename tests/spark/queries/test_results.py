@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 from pyspark.sql import SparkSession
 
 from drover.errors import DroverError
 from drover.spark.queries.results import LONGEST, QueryResults, rows_in_memory, table_name
-from drover.spark.sinks import Files, Memory, Several
+from drover.spark.sinks import Files, Memory, Several, Sink
 
 
 def test_the_name_of_a_table_says_its_columns_and_types() -> None:
@@ -29,6 +31,26 @@ def test_tables_go_to_sinks_of_their_own(spark: SparkSession) -> None:
     results.write([pl.DataFrame({"query": ["q"], "n": [2]})], 1, spark)
     assert rows_in_memory(sink, "q").to_dict(as_series=False) == {"n": [1, 2]}
     assert rows_in_memory(sink, "r").to_dict(as_series=False) == {"s": ["x"]}
+
+
+@pytest.mark.parametrize("kind", ["memory", "parquet", "csv"])
+def test_a_table_that_a_repeated_batch_does_not_write_loses_the_rows_of_the_first_attempt(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    memory = Memory()
+    sink: Sink = memory if kind == "memory" else Several((Files(str(tmp_path), kind), memory))
+    first = pl.DataFrame({"query": ["q"], "n": [1]})
+    other = pl.DataFrame({"query": ["r"], "s": ["x"]})
+    results = QueryResults(sink)
+    for batch in (0, 1):
+        results.write([first, other], batch, spark)
+    QueryResults(sink).write([other], 1, spark, again=True)
+    assert rows_in_memory(sink, "q").height == 1
+    assert rows_in_memory(sink, "r").height == 2
+    if kind != "memory":
+        found = sorted(str(file.relative_to(tmp_path)) for file in tmp_path.glob("*/*"))
+        names = [f"{table_name(first)}/{0:012}", *(f"{table_name(other)}/{batch:012}" for batch in (0, 1))]
+        assert found == [f"{name}.{kind}" for name in names]
 
 
 def test_rows_are_found_among_several_sinks(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -8,7 +8,8 @@ was not committed, and is never behind it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -77,7 +78,7 @@ def mark_written(
     address = next((place for place in places if place.internal), None)
     if mark is None or address is None:
         return mark
-    with SQLite().connect(address) as connection, connection.cursor() as cursor:
+    with _marking(address) as cursor:
         cursor.executescript(f"UPDATE {MARK} SET batch = max(batch, {batch})")
     return replace(mark, batch=batch)
 
@@ -85,7 +86,7 @@ def mark_written(
 def _make_mark(address: Address, new_id: str) -> TablesMark:
     """Give a database that no commit knows a new mark; an old one would be of another checkpoint, or of no commit."""
     mark = TablesMark(new_id)
-    with SQLite().connect(address) as connection, connection.cursor() as cursor:
+    with _marking(address) as cursor:
         for statement in (
             "BEGIN IMMEDIATE",
             f"DROP TABLE IF EXISTS {MARK}",
@@ -95,6 +96,21 @@ def _make_mark(address: Address, new_id: str) -> TablesMark:
         ):
             cursor.executescript(statement)
     return mark
+
+
+@contextmanager
+def _marking(address: Address) -> Iterator[Any]:  # Any: adbc has no types
+    """Open the database to change its mark; a failure names the file."""
+    import adbc_driver_manager  # noqa: PLC0415 - only networks with tables need it
+
+    try:
+        with SQLite().connect(address) as connection, connection.cursor() as cursor:
+            yield cursor
+    except (adbc_driver_manager.Error, OSError) as error:
+        raise TableError(
+            f"{address.path} cannot be marked: {str(error).partition(chr(10))[0]}. "
+            "Correct this and start again: the batch will be repeated."
+        ) from error
 
 
 def _check_mark(inside: Mapping[str, Address], noted: TablesMark, committed: int) -> None:

@@ -12,7 +12,7 @@ import polars as pl
 from pyspark.sql import SparkSession
 
 from drover.errors import DroverError
-from drover.spark.sinks import QUERY, Memory, Several, Sink, for_table
+from drover.spark.sinks import QUERY, DiscardingSink, Memory, Several, Sink, for_table
 
 LONGEST: Final = 60  # characters of a table's name, besides its digest
 UNSAFE: Final = re.compile(r"[^A-Za-z0-9_]+")  # in the name of a folder
@@ -36,10 +36,13 @@ class QueryResults:
     sink: Sink
     _sinks: dict[str, Sink] = field(default_factory=dict)
 
-    def write(self, tables: Iterable[pl.DataFrame], batch: int, spark: SparkSession) -> None:
-        """Write the results of a batch."""
-        for rows in tables:
-            name = table_name(rows)
+    def write(self, tables: Iterable[pl.DataFrame], batch: int, spark: SparkSession, *, again: bool = False) -> None:
+        """Write the results of a batch; `again` if an earlier attempt may have written other ones."""
+        named = [(table_name(rows), rows) for rows in tables]
+        if again and isinstance(self.sink, DiscardingSink):
+            # If a query fails that did not fail before, the rows that it had must go.
+            self.sink.discard(batch, {name for name, _ in named})
+        for name, rows in named:
             # A sink for a table is made with its first rows: until then, nobody knows its columns.
             if name not in self._sinks:
                 self._sinks[name] = for_table(self.sink, name)

@@ -168,11 +168,11 @@ class QueryService:
             reasons = "; ".join(f"{self._catalog.name_of(one.member)}: {one.reason}" for one in failed[:3])
             raise DroverError(f"queries failed and on_failure is stop: {reasons}")
 
-    def write_results(self, result: BatchResult, batch: int, spark: SparkSession) -> None:
-        """Write the results of a batch to the sink."""
+    def write_results(self, result: BatchResult, batch: int, spark: SparkSession, *, again: bool) -> None:
+        """Write the results of a batch to the sink; `again` if an earlier attempt may have written other ones."""
         tables = results_of(result)
-        if tables and self._results is not None:
-            self._results.write(tables, batch, spark)
+        if (tables or again) and self._results is not None:
+            self._results.write(tables, batch, spark, again=again)
 
     def finish_batch(self, queries: BatchQueries, batch: int, lag: float, result: BatchResult) -> QueryFacts | None:
         """Take the measurements of a committed batch; return its facts about queries, None if the run never had any."""
