@@ -161,6 +161,7 @@ def volume(coefficients: Floats, capacity: Floats) -> float:
         pytest.param([[1, 1]], [2**-0.5], [1, 1], id="the ideal plane"),
         pytest.param([[2, 0], [0, 2]], [0.5, 0.5], [0.5, 0.5], id="a stream per node"),
         pytest.param([[3, 4], [0, 0]], [0.2, math.inf], [1 / 3, 1 / 4], id="an empty node is infinitely far"),
+        pytest.param([[3.0], [7e-311]], [1 / 3, math.inf], [1 / 3], id="so is one with next to no load"),
     ],
 )
 def test_distances(weighed: list[list[float]], planes: list[float], axes: list[float]) -> None:

@@ -146,16 +146,21 @@ def plane_distance(weights: Floats, floor: Floats | None = None) -> Floats:
     """
     margins = _margins(weights, floor)
     lengths = np.linalg.norm(weights, axis=1)
-    distance: Floats = np.divide(margins, lengths, out=np.full(len(weights), np.inf), where=lengths > 0)
-    return distance
+    return _reach(margins, lengths)
 
 
 def axis_distance(weights: Floats, floor: Floats | None = None) -> Floats:
     """Return, (d,), how far stream k alone can grow from the origin, or from `floor`: min_i 1 / w_ik."""
     margins = np.broadcast_to(_margins(weights, floor)[:, None], weights.shape)
-    reach = np.divide(margins, weights, out=np.full(weights.shape, np.inf), where=weights > 0)
-    distance: Floats = reach.min(axis=0)
+    distance: Floats = _reach(margins, weights).min(axis=0)
     return distance
+
+
+def _reach(margins: Floats, slopes: Floats) -> Floats:
+    """Return margin / slope: infinite where there is no slope, or next to none."""
+    with np.errstate(over="ignore"):
+        reach: Floats = np.divide(margins, slopes, out=np.full(slopes.shape, np.inf), where=slopes > 0)
+    return reach
 
 
 def axis_bound(weights: Floats) -> float:
