@@ -16,9 +16,14 @@ from tests.flow.tables import server
 # tests of expressions take half the processor time (24 s instead of 52 s).
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
-# No test depends on how busy the machine is; CI tries the same cases each time, a person tries new ones.
+# No test depends on how busy the machine is; CI tries the same cases each time, a person tries fewer, but new ones.
+CI = bool(os.environ.get("CI"))
 settings.register_profile(
-    "drover", deadline=None, derandomize=bool(os.environ.get("CI")), suppress_health_check=[HealthCheck.too_slow]
+    "drover",
+    deadline=None,
+    derandomize=CI,
+    max_examples=100 if CI else 40,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("drover")
 

@@ -51,6 +51,7 @@ def test_traffic_finds_clients_that_send_many_small_requests(spark: SparkSession
     assert len(expected) > 50
 
 
+@pytest.mark.slow
 def test_meters_add_up_from_neighbourhood_to_city(spark: SparkSession) -> None:
     inputs, tables = meters.inputs(spark), meters.tables(spark)
     result = drover.reference(meters.build(), inputs, tables=tables, watermark="end")
@@ -66,6 +67,7 @@ def test_meters_add_up_from_neighbourhood_to_city(spark: SparkSession) -> None:
     assert (latest[0], latest[1]) == (358, latest[2])
 
 
+@pytest.mark.slow
 def test_trades_give_bars_and_find_expensive_ones(spark: SparkSession) -> None:
     inputs = trades.inputs(spark)
     assert inputs["trades"].count() == (3_044 if trades.is_real() else 4_000)

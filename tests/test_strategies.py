@@ -37,12 +37,14 @@ def test_a_failing_network_shrinks_to_one_source_and_one_operator() -> None:
     assert least.operators[0].kind == "filter"
 
 
+@pytest.mark.slow
 @given(networks(kinds=["filter", "union"], max_operators=3))
 def test_kinds_and_number_of_operators_are_kept_to(network: Network) -> None:
     assert len(network.operators) <= 3
     assert {operator.kind for operator in network.operators} <= {"filter", "union"}
 
 
+@pytest.mark.slow
 @given(networks(kinds=["user", "table_read", "table_write", "filter"], runnable=True, shared_tables=False))
 def test_runnable_networks_name_functions_that_exist_and_share_no_table(network: Network) -> None:
     written = {operator.into for operator in network.operators if isinstance(operator, TableWrite)}

@@ -65,6 +65,7 @@ def test_seeds_and_jobs(tmp_path: Path) -> None:
     assert_frame_equal(one, other)
 
 
+@pytest.mark.slow
 def test_pages_are_written_and_rows_shared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = ["--rows", str(tmp_path / "rows")]
     assert main(["experiment", "pages", "--quick", "--out", str(tmp_path), *rows]) == 0

@@ -21,6 +21,7 @@ from drover.spark.bind import start
 from tests.docs.markdown import DOCS, ROOT, Block, blocks, inline_code, pages
 from tests.docs.session import Session, Stop, assert_like, environment
 
+README = ROOT / "README.md"
 TUTORIAL = DOCS / "tutorial" / "index.md"
 MOST_EXEMPTIONS = 24
 
@@ -37,7 +38,8 @@ def runnable() -> Iterator[object]:
     """The pages that have something to run or to check."""
     for page in pages():
         if page != TUTORIAL and any(block.language != "text" for block in blocks_of(page)):
-            yield pytest.param(page, id=name_of(page))
+            marks = [pytest.mark.slow] if page == README else []  # it starts programs of its own
+            yield pytest.param(page, id=name_of(page), marks=marks)
 
 
 @pytest.fixture

@@ -100,6 +100,7 @@ class Neighbours(RuleBasedStateMachine):
             SEEN["runs"] += 1
 
 
+@pytest.mark.slow
 def test_no_operator_is_lost_or_runs_twice_and_every_round_ends() -> None:
     SEEN.clear()
     run_state_machine_as_test(Neighbours, settings=settings(max_examples=RUNS, stateful_step_count=40))

@@ -93,11 +93,21 @@ def weightless() -> World:
         pytest.param(crossing(), Budget((1, 1), late=1, swings=SWAP), id="operators that must not pass each other"),
         pytest.param(offer(), Budget((0, 1), late=1, doubled=1, swings=REFUSED), id="a refusal is final"),
         pytest.param(twice(), Budget((0, 2), late=1, crashes=1, swings=((3, 30.0),)), id="one round after the other"),
-        pytest.param(overtaken(), Budget((1, 1), late=2, lost=1, swings=LATER), id="an offer that is overtaken"),
+        pytest.param(
+            overtaken(),
+            Budget((1, 1), late=2, lost=1, swings=LATER),
+            id="an offer that is overtaken",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(between(), Budget((0, 1, 0), late=1, crashes=1), id="up and down at once, a crash"),
         pytest.param(between(), Budget((0, 1, 0), late=1, lost=1), id="up and down at once, loss"),
         pytest.param(rivals(), Budget((0, 1, 1), late=1), id="two who offer to one"),
-        pytest.param(merging(), Budget((1, 1, 0), late=1, swings=FULLER), id="two children and one who reads both"),
+        pytest.param(
+            merging(),
+            Budget((1, 1, 0), late=1, swings=FULLER),
+            id="two children and one who reads both",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(weightless(), Budget((0, 1), late=1, lost=1, crashes=1), id="nothing, and more than a node has"),
     ],
 )

@@ -57,6 +57,7 @@ def test_a_run_that_dies_loses_and_doubles_nothing(
         assert_same_rows(kept[stream].rows(), rows)
 
 
+@pytest.mark.slow
 def test_closing_windows_that_had_begun_comes_before_new_rows(
     spark: SparkSession, worlds: Worlds, ordered: list[Batch]
 ) -> None:

@@ -51,6 +51,7 @@ def test_a_run_on_resident_nodes_gives_what_spark_gives(
         assert_same_rows(world.output(stream), rows)
 
 
+@pytest.mark.slow
 def test_a_run_may_change_its_engine(worlds: Worlds, ordered: list[Batch], expected: dict[str, pl.DataFrame]) -> None:
     world = worlds(chaos_network())
     for number, batch in enumerate(ordered):

@@ -200,6 +200,7 @@ def test_rows_without_event_time_are_dead_letters_of_all_sources_in_one_frame(
         assert_same_rows(world.output(stream), rows)
 
 
+@pytest.mark.slow
 def test_a_function_as_sink_gets_each_batch_once(
     worlds: Worlds, ordered: list[Batch], expected: dict[str, pl.DataFrame]
 ) -> None:
@@ -235,6 +236,7 @@ def test_a_failing_sink_stops_the_run_with_its_own_words(worlds: Worlds, ordered
     assert world.committed() == -1
 
 
+@pytest.mark.slow
 def test_all_that_is_there_can_be_processed_and_a_run_stopped_and_started_again(
     spark: SparkSession, worlds: Worlds, ordered: list[Batch]
 ) -> None:

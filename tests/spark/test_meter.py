@@ -17,6 +17,7 @@ from tests.spark.conftest import Worlds
 from tests.spark.runs import chaos_network
 
 
+@pytest.mark.slow
 def test_statistics_of_a_run_make_a_plan(worlds: Worlds, ordered: list[Batch]) -> None:
     world = worlds(chaos_network())
     world.add(ordered)

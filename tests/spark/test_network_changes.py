@@ -46,6 +46,7 @@ def sinks_of(world: World, given: Network) -> dict[str, Sink]:
     return {stream: Files(str(world.folder / "out" / stream)) for stream in given.outputs}
 
 
+@pytest.mark.slow
 def test_unchanged_operators_go_on_and_changed_ones_begin(spark: SparkSession, tmp_path: Path) -> None:
     world = World(spark, BEFORE, tmp_path)
     world.add(BATCHES[:2])

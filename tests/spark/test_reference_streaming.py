@@ -87,6 +87,7 @@ def test_windows_equal_spark_streaming_in_append_mode(
     assert len(expected) > 10
 
 
+@pytest.mark.slow
 def test_chained_windows_equal_spark_streaming(spark: SparkSession, tmp_path: Path) -> None:
     batches = make_batches(seed=5, count=5, length=60)
     write_batches(batches, tmp_path / "in")
@@ -146,6 +147,7 @@ def test_late_rows_of_windows_are_those_spark_streaming_drops(
     assert sum(row.n for row in found) < late  # some rows were late, or this test says nothing
 
 
+@pytest.mark.slow
 def test_late_rows_of_joins_are_those_spark_streaming_drops(spark: SparkSession, tmp_path: Path) -> None:
     left, right = (make_batches(seed=seed, count=5, length=40, spread=100_000) for seed in (3, 11))
     write_batches(left, tmp_path / "left")
@@ -167,6 +169,7 @@ def test_late_rows_of_joins_are_those_spark_streaming_drops(spark: SparkSession,
 ROWS = st.lists(st.tuples(st.integers(0, 20), st.sampled_from(["a", "b", None]), st.integers(0, 5)), max_size=12)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(left=ROWS, right=ROWS, windows=st.tuples(st.integers(0, 8), st.integers(0, 8)), keyed=st.booleans())
 def test_a_join_equals_brute_force(

@@ -41,6 +41,7 @@ def run_through(stream: DataFrame, checkpoint: Path, fail_at: int | None = None)
     return seen
 
 
+@pytest.mark.slow
 def test_rows_come_once_and_in_order_in_as_many_batches_as_asked(
     spark: SparkSession, rows: DataFrame, tmp_path: Path
 ) -> None:

@@ -86,6 +86,7 @@ def auto_joins() -> Network:
     return net.build()
 
 
+@pytest.mark.slow
 def test_shapes_change_while_it_runs_crashes_and_starts_again(spark: SparkSession, worlds: Worlds) -> None:
     network = auto_joins()
     world, batches = worlds(network), ordered_batches(network, 10, 40)

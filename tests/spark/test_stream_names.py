@@ -48,7 +48,7 @@ def engine_words() -> Network:
     return net.build()
 
 
-@pytest.mark.parametrize("nodes", [1, 3])
+@pytest.mark.parametrize("nodes", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_words_of_the_engine_are_names_like_any_other(spark: SparkSession, worlds: Worlds, nodes: int) -> None:
     network = engine_words()
     assert {source.name for source in network.sources} | {one.name for one in network.operators} == set(ENGINE_WORDS)

@@ -160,6 +160,7 @@ def test_a_running_network_keeps_and_reads_tables(
         assert all_ranks(sink.rows()) == ranks(expected.streams[stream])
 
 
+@pytest.mark.slow
 def test_a_table_that_is_lost_stops_the_run_and_the_next_run_goes_on(spark: SparkSession, tmp_path: Path) -> None:
     network = a_network()
     file = tmp_path / "t.db"

@@ -208,6 +208,7 @@ sources:
 """
 
 
+@pytest.mark.slow
 def test_a_run_file_with_a_tree_on_which_busy_time_counts(spark: SparkSession, tmp_path: Path) -> None:
     network = tree_network()
     dump(network, tmp_path / "net.yaml")
