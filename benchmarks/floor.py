@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.compare import Outcome, same_totals, take_turns
 from benchmarks.feed import Feed
-from benchmarks.hops import TYPES, rows
+from benchmarks.hops import ENGINES, TYPES, rows
 from benchmarks.overhead import ForeachSide
 from benchmarks.sides import DroverSide, Side, scratch, spark_session
 from drover.network.build import Builder
@@ -25,9 +25,9 @@ MEASURE = {f"filter{j}": {"rows": "count(*)", "sum": "sum(value)"} for j in rang
 EMPTY = "empty foreachBatch"
 
 
-def network() -> Network:
+def network(name: str) -> Network:
     """Return ten filters side by side."""
-    builder = Builder("floor")
+    builder = Builder(name)
     stream = builder.source("rows", {"ts": "timestamp", "value": "bigint"}, time="ts")
     for j in range(FILTERS):
         stream.filter(f"filter{j}", f"value % {FILTERS} = {j}").output()
@@ -37,6 +37,11 @@ def network() -> Network:
 @dataclass
 class EmptySide(ForeachSide):
     """`foreachBatch` with a function that does nothing."""
+
+    def start(self, spark: SparkSession) -> None:
+        """Start the query."""
+        super().start(spark)
+        self.batches.reads = False
 
     def process(self, frame: DataFrame, batch: int) -> None:
         """Do nothing."""
@@ -51,8 +56,7 @@ def bench(quick: bool) -> Outcome:
         for batch in range(batches):
             feed.write(batch, {"rows": rows(batch, ROWS)})
         sides: list[Side] = [
-            DroverSide("resident", feed, network(), MEASURE, nodes=NODES, engine="resident"),
-            DroverSide("shuffle", feed, network(), MEASURE, nodes=NODES),
+            *(DroverSide(name, feed, network(name), MEASURE, nodes=NODES, engine=name) for name in ENGINES),
             ForeachSide("read", feed, lambda frame: frame),
         ]
         empty = EmptySide(EMPTY, feed, lambda frame: frame)
@@ -62,7 +66,7 @@ def bench(quick: bool) -> Outcome:
             side.stop()
     outcome.figures = {f"seconds per batch, {name}": value for name, value in took.items()}
     outcome.figures |= {f"processor seconds per batch, {name}": value for name, value in busy.items()}
-    for engine in ("resident", "shuffle"):
+    for engine in ENGINES:
         outcome.ratios[f"{engine}_to_empty"] = took[EMPTY] / took[engine]
         outcome.ratios[f"{engine}_to_read"] = took["read"] / took[engine]
     outcome.targets = {"resident_to_empty": 1 / 1.3}

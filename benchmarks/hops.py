@@ -35,11 +35,11 @@ def rows(batch: int, count: int) -> pl.DataFrame:
     return pl.DataFrame({"ts": times, "value": values})
 
 
-def chain(filters: int) -> Network:
+def chain(name: str) -> Network:
     """Return a chain of filters that let all rows pass."""
-    builder = Builder("chain")
+    builder = Builder(name)
     stream = builder.source("rows", {"ts": "timestamp", "value": "bigint"}, time="ts")
-    for j in range(filters):
+    for j in range(FILTERS):
         stream = stream.filter(f"filter{j}", "value >= 0")
     stream.output()
     return builder.build()
@@ -60,14 +60,14 @@ def measure(count: int, batches: int, warm_up: int) -> Mapping[str, Mapping[int,
     """Return seconds and processor seconds per batch, by engine and hops."""
     # Every side is a run of its own, and resident nodes hold their slots while the others run.
     slots = 2 + 2 * len(HOPS)
+    names = {(engine, hops): f"{engine}_{hops}" for engine in ENGINES for hops in HOPS}
     with spark_session("hops", slots=slots) as spark, scratch() as folder:
         feed = Feed(folder, {"rows": TYPES})
         for batch in range(batches):
             feed.write(batch, {"rows": rows(batch, count)})
         sides: list[Side] = [
-            DroverSide(f"{engine} {hops}", feed, chain(FILTERS), MEASURE, plan=alternating(hops), engine=engine)
-            for engine in ENGINES
-            for hops in HOPS
+            DroverSide(name, feed, chain(name), MEASURE, plan=alternating(hops), engine=engine)
+            for (engine, hops), name in names.items()
         ]
         took, busy = take_turns(spark, sides, range(batches), warm_up)
         same_totals(sides)
