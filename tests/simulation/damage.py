@@ -52,9 +52,13 @@ class Damage:
         for path in [path for path in self.files if (self.checkpoint / "spark") in path.parents]:
             del self.files[path]
 
+    def named_by(self, error: Exception) -> list[Path]:
+        """Return the damaged files that an error names."""
+        return [path for path in self.files if str(path) in str(error)]
+
     def restore(self, error: Exception) -> bool:
         """Restore the files that an error names; return whether there are any."""
-        named = [path for path in self.files if str(path) in str(error)]
+        named = self.named_by(error)
         if not named and isinstance(error, SparkLogError):
             # Spark names the file that it misses, which need not be the one that sent it there.
             named = [path for path in self.files if (self.checkpoint / "spark") in path.parents]

@@ -239,9 +239,11 @@ class SimulatedRun:
     def _repair(self, error: Exception) -> None:
         """Do what the error says, as a person would."""
         with self.calls.unseen():
-            if not (self.cut and isinstance(error, SparkLogError)) and self.damage.restore(error):
+            torn = self.cut and isinstance(error, SparkLogError)
+            # What a cut has torn has no copy; what was damaged besides has one.
+            if (self.damage.named_by(error) or not torn) and self.damage.restore(error):
                 self.tell("restored from a copy")
-            elif self.cut and isinstance(error, SparkLogError):
+            elif torn and isinstance(error, SparkLogError):
                 self._forget_planned(error)
             elif self.cut and "Delete this file" in str(error):
                 self.disk.put(Path(str(error).partition(": expected")[0]), None)

@@ -182,8 +182,13 @@ class SimulatedQuery:
     def _offsets(self, batch: int) -> dict[str, int]:
         if batch < 0:
             return {source.name: 0 for source in self.network.sources}
-        lines = self._parsed(self.root / "offsets" / str(batch))[1:]
-        return {source.name: int(line["logOffset"]) for source, line in zip(self.network.sources, lines, strict=True)}
+        path = self.root / "offsets" / str(batch)
+        lines = self._parsed(path)[1:]
+        try:
+            ends = [int(line["logOffset"]) for line in lines]
+        except (KeyError, TypeError, ValueError) as error:
+            raise SparkLogError(path) from error
+        return dict(zip((source.name for source in self.network.sources), ends, strict=True))
 
     def _parsed(self, path: Path) -> list[dict[str, Any]]:  # Any: JSON
         try:

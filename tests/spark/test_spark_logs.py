@@ -98,7 +98,9 @@ def test_a_file_of_a_log_has_a_form(tmp_path: Path, text: str) -> None:
     check_form(*open_root(tmp_path), "3")
 
 
-@pytest.mark.parametrize("data", [b"", b"v1", b"v1\n", b"v1\n{", b"w1\n{}", b'v1\n{"a":0', b"\xff\n{}"])
+@pytest.mark.parametrize(
+    "data", [b"", b"v1", b"v1\n", b"v1\n{", b"w1\n{}", b'v1\n{"a":0', b"\xff\n{}", b'v1\n{"\xff":0}']
+)
 def test_a_file_without_that_form_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "3").write_bytes(data)
     with pytest.raises(StateError, match=r"/3: expected a file of Spark's log.*Delete this file"):

@@ -116,8 +116,9 @@ def folders_above(name: str) -> list[str]:
 def check_form(fs: FileSystem, root: str, name: str, way_out: str = REPEAT) -> None:
     """Refuse a file of a log that has no digest and that Spark could not read: a version, then JSON in every line."""
     path = join(root, name)
-    version, *lines = read_whole(fs, path).decode("utf-8", errors="replace").split("\n")
+    data = read_whole(fs, path)
     try:
+        version, *lines = data.decode("utf-8").split("\n")
         if not re.fullmatch(r"v\d+", version) or not lines:
             raise ValueError(f"{version!r} in its first line")
         for line in lines:
