@@ -70,7 +70,7 @@ def restarted(spark: SparkSession, side: SparkSide, batches: range) -> tuple[flo
             side.stop()
             side.feed.show(side.name, batch)
             side.start(spark)
-            side.batches = Batches(side.batches.queries, seen)
+            side.batches = Batches(side.batches.queries, seen=seen)
             side.batches.wait()
             starts.append(time.monotonic() - begun)
         else:

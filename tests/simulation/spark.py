@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -255,10 +255,18 @@ class SimulatedEngine:
     def _new_worker(self) -> SimulatedWorker:
         return SimulatedWorker(self.faults.clock.process_time, self.faults.clock.advance, self.faults.clock.time)
 
-    def run(self, rows: Any, layout: SourceLayout, assignment: Assignment) -> BatchResult:  # Any: SimulatedRows
-        """Run one micro-batch."""
+    def run(
+        self,
+        rows: Any,  # Any: SimulatedRows
+        layout: SourceLayout,
+        assignment: Assignment,
+        meanwhile: Callable[[], None],
+    ) -> BatchResult:
+        """Run one micro-batch, and the driver's work beside it before any of its stages, or after the last."""
         schedule = assignment.schedule
-        self.begun.add(self.of_spark)
+        before = int(self.rng.integers(schedule.hops + 2))
+        if before == 0:
+            self._do(meanwhile)
         made = self._stage(
             {
                 number: (RouterTask(assignment, layout), part.to_arrow().to_batches())
@@ -266,10 +274,18 @@ class SimulatedEngine:
             }
         )
         for hop in range(schedule.hops):
+            if before == hop + 1:
+                self._do(meanwhile)
             dealt = dict(_dealt(made, schedule.nodes))
             made = self._stage({node: (NodeTask(assignment, hop), dealt[node]) for node in range(schedule.nodes)})
+        if before == schedule.hops + 1:
+            self._do(meanwhile)
         table = pa.Table.from_batches(made, FRAME_SCHEMA)
         return gather(*fetch(frames_of(table.columns), assignment.root))
+
+    def _do(self, meanwhile: Callable[[], None]) -> None:
+        meanwhile()
+        self.begun.add(self.of_spark)
 
     def close(self) -> None:
         """Do nothing: workers end with the process that they simulate."""

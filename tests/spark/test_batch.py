@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pickle
+import threading
 
 import polars as pl
+import pytest
 
 from drover.flow.frames import DRIVER, Frame, FrameKind, FramePort, pack
 from drover.flow.schedule import HopNode
 from drover.flow.worker import NodeReport
-from drover.spark.batch import gather
+from drover.spark.batch import gather, overlapped
 from drover.spark.tasks import RouterReport, frames_of, record_batch
 
 ROWS = pl.DataFrame({"x": [1, 2]})
@@ -54,3 +56,17 @@ def test_frames_survive_the_way_through_spark() -> None:
     found = list(frames_of(record_batch(sent).columns))
     assert found == sent
     assert {type(frame.port.kind) for frame in found} == {FrameKind}
+
+
+def test_work_beside_a_batch_is_done_at_its_end_and_its_error_is_not_lost() -> None:
+    done = threading.Event()
+    with overlapped(done.set):
+        done.wait(60)
+
+    def fail() -> None:
+        raise OSError("no space")
+
+    with pytest.raises(OSError, match="no space"), overlapped(fail):
+        pass
+    with pytest.raises(ValueError, match="no batch"), overlapped(fail):
+        raise ValueError("no batch")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -57,7 +57,8 @@ class Engine:
     held_bytes: int = 100
     still: bool = False  # whether event time stands still
 
-    def run(self, _rows: object, _layout: object, assignment: Assignment) -> BatchResult:
+    def run(self, _rows: object, _layout: object, assignment: Assignment, meanwhile: Callable[[], None]) -> BatchResult:
+        meanwhile()
         fs, root = open_root(assignment.root)
         assert read_plan(fs, root, assignment.batch) is not None  # the plan is in the log before the batch begins
         self.happened.append(f"compute {assignment.batch}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,8 +23,8 @@ class FickleEngine(Engine):
 
     silent: bool = False
 
-    def run(self, rows: object, layout: object, assignment: Assignment) -> BatchResult:
-        found = super().run(rows, layout, assignment)
+    def run(self, rows: object, layout: object, assignment: Assignment, meanwhile: Callable[[], None]) -> BatchResult:
+        found = super().run(rows, layout, assignment, meanwhile)
         return BatchResult({} if self.silent else found.rows, {}, found.latest, found.reports, found.routed)
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
@@ -74,8 +75,10 @@ class BatchEngine(Protocol):
     An engine may run any task twice, or on any worker. Its result must be that of one attempt of each task.
     """
 
-    def run(self, rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> BatchResult:
-        """Run one micro-batch."""
+    def run(
+        self, rows: DataFrame, layout: SourceLayout, assignment: Assignment, meanwhile: Callable[[], None]
+    ) -> BatchResult:
+        """Run one micro-batch. The driver has something to do `meanwhile`, which must end before the batch does."""
         ...
 
     def close(self) -> None:
@@ -87,12 +90,24 @@ class BatchEngine(Protocol):
 class ShuffleEngine:
     """Computes a micro-batch as one Spark job."""
 
-    def run(self, rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> BatchResult:
+    def run(
+        self, rows: DataFrame, layout: SourceLayout, assignment: Assignment, meanwhile: Callable[[], None]
+    ) -> BatchResult:
         """Run one micro-batch."""
-        return run_batch(rows, layout, assignment)
+        with overlapped(meanwhile):
+            return run_batch(rows, layout, assignment)
 
     def close(self) -> None:
         """Do nothing: between batches, nothing runs."""
+
+
+@contextmanager
+def overlapped(work: Callable[[], None]) -> Iterator[None]:
+    """Do some work in another thread while the body runs. The end waits for it, and raises the error that it raised."""
+    with ThreadPoolExecutor(1, "drover meanwhile") as pool:
+        doing = pool.submit(work)
+        yield
+        doing.result()
 
 
 def run_batch(rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> BatchResult:

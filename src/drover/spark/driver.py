@@ -304,10 +304,13 @@ class Driver:
         """Run the attempts of a batch, and return its plan and the attempt that counts."""
         entry = self.planner.entry_for(batch, closing=closing)
 
-        def compute(assignment: Assignment) -> BatchResult:
-            # Every attempt may have changed the plan log, so each names anew what a repetition would read.
+        def note() -> None:
+            # Every attempt may have changed the plan log, so each names anew what a repetition would read. This waits
+            # for the disk, and is needed before sinks get rows: until then, other rows in a repetition do no harm.
             self._integrity.begin(self.checkpoint, batch, self.planner.entry_batch, included)
-            return self.engine.run(rows, self.reading.layout, assignment)
+
+        def compute(assignment: Assignment) -> BatchResult:
+            return self.engine.run(rows, self.reading.layout, assignment, note)
 
         start = AttemptStart(batch, self.checkpoint.version, self._progress(), self._rewritten)
         return entry.plan, self.attempts.run(start, entry, compute, again=again)

@@ -34,9 +34,9 @@ SETTINGS: Final[Mapping[str, str]] = {
     # Python. So the number of records limits a batch: 4,000 frames of at most 256 kB are 1 GB.
     "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4000",
-    # Spark's logs on a local disk: through Hadoop's other interface, a process is started to set the permissions of every
-    # file, and by default there is a second file with a checksum for each. Together they take 75 ms per batch. This way,
-    # too, a file is written under another name and then renamed; drover's commits have digests of these logs.
+    # Spark's logs on a local disk: through Hadoop's other interface, a process is started to set the permissions of
+    # every file, and by default there is a second file with a checksum for each. Together they take 75 ms per batch.
+    # This way, too, a file is written under another name and renamed; drover's commits have digests of these logs.
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),

@@ -23,7 +23,7 @@ from drover.flow.frames import Frame, FrameKind
 from drover.flow.schedule import HopNode, Schedule
 from drover.flow.spill import fetch
 from drover.flow.worker import Assignment
-from drover.spark.batch import BatchResult, WorkerDiedError, collect_frames, gather
+from drover.spark.batch import BatchResult, WorkerDiedError, collect_frames, gather, overlapped
 from drover.spark.resident.node_jobs import ResidentNodes
 from drover.spark.resident.node_server import BEGIN, PING, Turn
 from drover.spark.resident.routing import ResidentRouterTask
@@ -83,11 +83,14 @@ class ResidentEngine:
         self._clients = NodeClients(nodes.secret)
         self._pool = ThreadPoolExecutor(64, "drover turn")
 
-    def run(self, rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> BatchResult:
+    def run(
+        self, rows: DataFrame, layout: SourceLayout, assignment: Assignment, meanwhile: Callable[[], None]
+    ) -> BatchResult:
         """Run one micro-batch."""
         nodes = self._nodes.ensure(assignment.schedule.nodes)
         try:
-            frames = self._run_turn(rows, layout, Turn(uuid.uuid4().hex, assignment, nodes))
+            with overlapped(meanwhile):
+                frames = self._run_turn(rows, layout, Turn(uuid.uuid4().hex, assignment, nodes))
         except DroverError:
             raise
         except Exception:
