@@ -108,7 +108,7 @@ class Integrity:
         return not name.startswith(f"{SPARK}/") or exists(self.fs, join(self.root, name))
 
     def begin(self, checkpoint: Checkpoint, batch: int, planned: int, spark_batch: int) -> None:
-        """Name what a repetition of `batch` would read, before it is computed.
+        """Name what a repetition of `batch` would read, before sinks get its rows.
 
         `planned` is the batch of its entry in the plan log, and `spark_batch` the last of Spark's batches that it
         includes.
