@@ -34,7 +34,6 @@ def batch(run: SimulatedRun, live: Live) -> None:
     if live.query.plan():
         assert live.query.planned is not None
         run.given[live.query.batch] = live.query.planned
-        run.engine.of_spark = live.query.batch
         rows: Any = live.query.rows()  # Any: a DataFrame
         live.driver.process(rows, live.query.batch)
         live.query.finish()

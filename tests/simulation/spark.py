@@ -47,6 +47,7 @@ class SimulatedRows:
 
     partitions: Sequence[pl.DataFrame]
     sparkSession: Any = None  # noqa: N815 - Spark's name. Any: a SimulatedSession
+    of_spark: int | None = None  # number of the batch in Spark's log; None if there are no rows to read
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,7 @@ class SimulatedQuery:
             for number, (name, (first, last)) in enumerate(self.planned.items())
             for file in range(first, last)
         ]
-        return SimulatedRows(parts, self.session)
+        return SimulatedRows(parts, self.session, self.batch)
 
     def finish(self) -> None:
         """Note that the batch is done."""
@@ -244,9 +245,8 @@ class SimulatedEngine:
     rng: Generator
     faults: Faults
     workers: list[SimulatedWorker] = field(default_factory=list)
-    of_spark: int = -1  # the batch of Spark's that runs now
     may_give_up: bool = True  # once, because what was running at two deaths is parked, and queries are never resumed
-    begun: set[int] = field(default_factory=set)  # Spark's batches that were computed, even if in part
+    begun: set[int] = field(default_factory=set)  # Spark's batches whose logs drover has made durable
 
     def restart(self, count: int = 2) -> None:
         """Begin with new workers."""
@@ -266,7 +266,7 @@ class SimulatedEngine:
         schedule = assignment.schedule
         before = int(self.rng.integers(schedule.hops + 2))
         if before == 0:
-            self._do(meanwhile)
+            self._do(meanwhile, rows)
         made = self._stage(
             {
                 number: (RouterTask(assignment, layout), part.to_arrow().to_batches())
@@ -275,17 +275,18 @@ class SimulatedEngine:
         )
         for hop in range(schedule.hops):
             if before == hop + 1:
-                self._do(meanwhile)
+                self._do(meanwhile, rows)
             dealt = dict(_dealt(made, schedule.nodes))
             made = self._stage({node: (NodeTask(assignment, hop), dealt[node]) for node in range(schedule.nodes)})
         if before == schedule.hops + 1:
-            self._do(meanwhile)
+            self._do(meanwhile, rows)
         table = pa.Table.from_batches(made, FRAME_SCHEMA)
         return gather(*fetch(frames_of(table.columns), assignment.root))
 
-    def _do(self, meanwhile: Callable[[], None]) -> None:
+    def _do(self, meanwhile: Callable[[], None], rows: SimulatedRows) -> None:
         meanwhile()
-        self.begun.add(self.of_spark)
+        if rows.of_spark is not None:
+            self.begun.add(rows.of_spark)
 
     def close(self) -> None:
         """Do nothing: workers end with the process that they simulate."""
