@@ -11,32 +11,50 @@ import pyarrow.flight as fl
 import pytest
 from pyspark.sql import SparkSession
 
-from drover.errors import DroverError
+from drover.control.engine_choice import EngineChoice
 from drover.spark.batch import ShuffleEngine
-from drover.spark.engines import EngineChoice, engine_choice, engine_of
+from drover.spark.caller import ask
+from drover.spark.engines import ENCRYPTION, choose_for, encrypted_by, engine_of
 from drover.spark.resident.engine import ResidentEngine
 from drover.spark.resident.node_jobs import ResidentNodes
 from drover.spark.resident.node_server import PING
 from drover.spark.resident.wire import call_options
+from tests.conftest import SLOTS
 from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows
 from tests.spark.conftest import Worlds
 from tests.spark.runs import chaos_network
 
-RESIDENT: dict[str, Any] = {"nodes": 1, "engine": "resident"}  # Any: options of `run`. The tests have two slots
-
-
-def test_an_unknown_engine_is_refused_with_those_that_exist() -> None:
-    with pytest.raises(DroverError, match="engine is 'warp', but must be one of auto, resident, shuffle"):
-        engine_choice("warp")
+RESIDENT: dict[str, Any] = {"nodes": SLOTS - 1, "engine": "resident"}  # Any: options of `run`
 
 
 def test_auto_takes_resident_nodes_where_they_and_a_reader_fit(spark: SparkSession) -> None:
-    slots = spark.sparkContext.defaultParallelism
-    fits = engine_of(EngineChoice.AUTO, spark, slots - 1)
+    found = choose_for(spark, EngineChoice.AUTO, SLOTS - 1)
+    fits = engine_of(found, spark)
     assert isinstance(fits, ResidentEngine)
     fits.close()
-    assert isinstance(engine_of(EngineChoice.AUTO, spark, slots), ShuffleEngine)
+    found = choose_for(spark, EngineChoice.AUTO, SLOTS)
+    assert isinstance(engine_of(found, spark), ShuffleEngine)
+    assert f"do not fit into {SLOTS} slots" in found.why
+
+
+@pytest.mark.parametrize("setting", ENCRYPTION)
+def test_where_spark_encrypts_resident_nodes_are_refused(setting: str) -> None:
+    assert encrypted_by({setting: " True"}) == setting
+    assert encrypted_by({setting: "false"}) is None
+
+
+def test_a_run_says_which_engine_it_took(worlds: Worlds, ordered: list[Batch]) -> None:
+    world = worlds(chaos_network())
+    world.add(ordered[:1])
+    handle = world.start(nodes=1, engine="auto", trigger={"processingTime": "0 seconds"})
+    handle.processAllAvailable()
+    assert str(handle.engine) == f"engine resident, because 1 node and a reader fit into {SLOTS} slots of Spark"
+    assert handle.batches[0]["engine"] == "resident"
+    assert ask(str(world.checkpoint), "status")["engine"]["name"] == "resident"
+    assert str(handle.engine) in handle.explain("pairs").text
+    handle.stop()
+    assert ask(str(world.checkpoint), "status")["engine"] is None
 
 
 def test_a_run_on_resident_nodes_gives_what_spark_gives(
@@ -55,7 +73,7 @@ def test_a_run_may_change_its_engine(worlds: Worlds, ordered: list[Batch], expec
     world = worlds(chaos_network())
     for number, batch in enumerate(ordered):
         world.add([batch])
-        world.drain(nodes=1, engine="resident" if number % 2 else "shuffle")
+        world.drain(nodes=2, engine="resident" if number % 2 else "shuffle")
     for stream, rows in expected.items():
         assert_same_rows(world.output(stream), rows)
 
@@ -65,7 +83,7 @@ def test_a_node_that_is_killed_comes_back_at_another_place(spark: SparkSession) 
     try:
         (before,) = nodes.ensure(1)
         os.kill(process_of(before.location, nodes.secret), signal.SIGKILL)
-        nodes.wait_until_gone(before)
+        nodes.replace(before, 60.0)
         (after,) = nodes.ensure(1)
         assert after != before
     finally:
