@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -15,6 +17,8 @@ from drover.control.engine_choice import EngineChoice
 from drover.spark.batch import ShuffleEngine
 from drover.spark.caller import ask
 from drover.spark.engines import ENCRYPTION, choose_for, encrypted_by, engine_of
+from drover.spark.handle import Handle
+from drover.spark.resident import engine as module
 from drover.spark.resident.engine import ResidentEngine
 from drover.spark.resident.node_jobs import ResidentNodes
 from drover.spark.resident.node_server import PING
@@ -22,8 +26,10 @@ from drover.spark.resident.wire import call_options
 from tests.conftest import SLOTS
 from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows
+from tests.spark.chaos.run_under_fire import make_spark_home
 from tests.spark.conftest import Worlds
-from tests.spark.runs import chaos_network
+from tests.spark.runs import World, chaos_network, ordered_batches, write_files
+from tests.spark.test_kill import PATIENCE, Victim, check
 
 RESIDENT: dict[str, Any] = {"nodes": SLOTS - 1, "engine": "resident"}  # Any: options of `run`
 
@@ -88,6 +94,74 @@ def test_a_node_that_is_killed_comes_back_at_another_place(spark: SparkSession) 
         assert after != before
     finally:
         nodes.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["it is killed", "it is stopped"])
+def test_a_run_whose_node_is_lost_goes_on_with_another(
+    worlds: Worlds,
+    ordered: list[Batch],
+    expected: dict[str, pl.DataFrame],
+    monkeypatch: pytest.MonkeyPatch,
+    number: signal.Signals,
+) -> None:
+    monkeypatch.setattr(module, "LOOK_EVERY", 0.1)
+    monkeypatch.setattr(module, "FROZEN", 1.0)
+    world = worlds(chaos_network())
+    world.add(ordered[:3])
+    handle = world.start(**RESIDENT, trigger={"processingTime": "0 seconds"})
+    handle.processAllAvailable()
+    nodes = nodes_of(handle)
+    before = nodes.ensure(SLOTS - 1)
+    os.kill(process_of(before[1].location, nodes.secret), number)
+    world.add(ordered[3:])
+    handle.processAllAvailable()
+    after = nodes.ensure(SLOTS - 1)
+    assert [node for node in range(SLOTS - 1) if after[node] != before[node]] == [1]
+    handle.stop()
+    assert handle.exception() is None
+    assert handle.parked == {}
+    compare_with(expected, world)
+
+
+def compare_with(expected: dict[str, pl.DataFrame], world: World) -> None:
+    world.drain(engine="shuffle")  # closes the windows that a run which goes on leaves open
+    for stream, rows in expected.items():
+        assert_same_rows(world.output(stream), rows)
+
+
+def nodes_of(handle: Handle) -> ResidentNodes:
+    engine = handle._driver.engine
+    assert isinstance(engine, ResidentEngine)
+    return engine._nodes
+
+
+def test_in_the_steady_state_no_state_is_read(worlds: Worlds, ordered: list[Batch]) -> None:
+    world = worlds(chaos_network())
+    world.add(ordered)
+    handle = world.drain(**RESIDENT)
+    assert [one["loaded"] for one in handle.batches] == [0] * len(handle.batches)
+    assert sum(sample["state_bytes"] for sample in handle.batches[-2]["samples"]) > 0
+
+
+@pytest.mark.slow
+def test_on_three_executors_no_state_is_read_in_the_steady_state(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    batches = [dict(batch) for batch in ordered_batches(chaos_network(), 8, 15)]
+    for number, batch in enumerate(batches):
+        write_files(tmp_path, batch, number)
+    home = str(make_spark_home(tmp_path))
+    more = {"SPARK_HOME": home, "VICTIM_MASTER": "local-cluster[3,1,1024]", "VICTIM_NODES": "2"}
+    victim = Victim(tmp_path, engine="resident", **more)
+    try:
+        assert victim.process.wait(PATIENCE) == 0
+    finally:
+        victim.kill()
+    figures = json.loads((tmp_path / "batches.json").read_text(encoding="utf-8"))
+    assert len(figures) > len(batches)
+    assert {one["engine"] for one in figures} == {"resident"}
+    assert [one["loaded"] for one in figures] == [0] * len(figures)
+    check(request, tmp_path, batches)
 
 
 def process_of(location: str, secret: str) -> int:

@@ -229,7 +229,11 @@ class NodeProgram:
         registry = fl.connect(self.registry)
         address = NodeAddress(node, f"{scheme}://{mine}:{server.port}", uuid.uuid4().hex, self.job)
 
+        parent = os.getppid()
+
         def driver_lives() -> bool:
+            if os.getppid() != parent:  # Spark's daemon of workers has died, and only it could end this process
+                server.work.put(None)
             try:
                 list(registry.do_action(fl.Action(PING, b""), call_options(self.secret, LOOK_EVERY)))
             except fl.FlightError:
