@@ -28,7 +28,7 @@ from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows
 from tests.spark.chaos.run_under_fire import make_spark_home
 from tests.spark.conftest import Worlds
-from tests.spark.runs import World, chaos_network, ordered_batches, write_files
+from tests.spark.runs import chaos_network, ordered_batches, write_files
 from tests.spark.test_kill import PATIENCE, Victim, check
 
 RESIDENT: dict[str, Any] = {"nodes": SLOTS - 1, "engine": "resident"}  # Any: options of `run`
@@ -120,11 +120,6 @@ def test_a_run_whose_node_is_lost_goes_on_with_another(
     handle.stop()
     assert handle.exception() is None
     assert handle.parked == {}
-    compare_with(expected, world)
-
-
-def compare_with(expected: dict[str, pl.DataFrame], world: World) -> None:
-    world.drain(engine="shuffle")  # closes the windows that a run which goes on leaves open
     for stream, rows in expected.items():
         assert_same_rows(world.output(stream), rows)
 
