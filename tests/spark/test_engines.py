@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from drover.control.engine_choice import EngineChoice
+from drover.errors import DroverError
 from drover.spark.batch import ShuffleEngine
 from drover.spark.caller import ask
 from drover.spark.engines import ENCRYPTION, choose_for, encrypted_by, engine_of
@@ -42,6 +43,16 @@ def test_auto_takes_resident_nodes_where_they_and_a_reader_fit(spark: SparkSessi
     found = choose_for(spark, EngineChoice.AUTO, SLOTS)
     assert isinstance(engine_of(found, spark), ShuffleEngine)
     assert f"do not fit into {SLOTS} slots" in found.why
+
+
+def test_nodes_that_leave_no_slot_for_reading_are_refused(worlds: Worlds, ordered: list[Batch]) -> None:
+    world = worlds(chaos_network())
+    world.add(ordered[:1])
+    handle = world.start(nodes=SLOTS, engine="resident")
+    with pytest.raises(DroverError, match=f"nodes is {SLOTS}, but Spark has {SLOTS} slots. A resident node needs"):
+        handle.awaitTermination(60)
+    world.drain(engine="shuffle")
+    assert world.committed() == 1
 
 
 @pytest.mark.parametrize("setting", ENCRYPTION)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import SparkSession
 
@@ -18,6 +18,7 @@ from drover.control.engine_choice import EngineChoice, EngineInUse, SparkSlots, 
 from drover.spark.batch import BatchEngine, ShuffleEngine
 from drover.spark.resident.engine import ResidentEngine
 from drover.spark.resident.node_jobs import ResidentNodes
+from drover.spark.slots import task_slots
 
 # Settings of Spark for connections between machines. Who switches one on does not want rows to travel in the clear.
 ENCRYPTION: Final = ("spark.network.crypto.enabled", "spark.ssl.enabled", "spark.ssl.rpc.enabled")
@@ -41,11 +42,7 @@ def engine_of(found: EngineInUse, spark: SparkSession) -> BatchEngine:
 
 def spark_slots(spark: SparkSession) -> SparkSlots:
     """Return how many tasks Spark can run at once now, and the setting that encrypts its connections."""
-    context: Any = spark.sparkContext  # Any: Spark's own objects behind it have no types
-    scala = context._jsc.sc()
-    # Not the default parallelism: that is a setting, and says nothing about slots.
-    slots = int(scala.maxNumConcurrentTasks(scala.resourceProfileManager().defaultResourceProfile()))
-    return SparkSlots(slots, encrypted_by(dict(context.getConf().getAll())))
+    return SparkSlots(task_slots(spark), encrypted_by(dict(spark.sparkContext.getConf().getAll())))
 
 
 def encrypted_by(settings: Mapping[str, str]) -> str | None:

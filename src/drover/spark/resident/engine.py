@@ -36,6 +36,7 @@ from drover.spark.tasks import FRAME_TYPE, RouterTask, SourceLayout, frames_of
 LOOK_EVERY: Final = 2.0  # seconds between two looks at the nodes while a turn runs
 FROZEN: Final = 20.0  # seconds without an answer to a ping after which a node is replaced
 NOTICE: Final = 5.0  # seconds in which Spark notices by itself that a node has ended
+MOST_CALLS: Final = 1024  # at once; a thread begins when it is needed
 GONE: Final = (fl.FlightUnavailableError, fl.FlightCancelledError, fl.FlightTimedOutError)
 log = logging.getLogger(__name__)
 
@@ -104,7 +105,8 @@ class ResidentEngine:
     def __init__(self, nodes: ResidentNodes) -> None:
         self._nodes = nodes
         self._clients = NodeClients(nodes.secret)
-        self._pool = ThreadPoolExecutor(64, "drover turn")
+        self._pool = ThreadPoolExecutor(MOST_CALLS, "drover turn")
+        self._looks = ThreadPoolExecutor(MOST_CALLS, "drover look")  # not behind calls that a frozen node keeps waiting
         self._holders: dict[str, NodeAddress] = {}  # by operator: the node that ran it in the last turn
 
     def run(self, rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> BatchResult:
@@ -121,6 +123,8 @@ class ResidentEngine:
             raise
         except Exception as error:
             found = self._find_lost(turn.involved)  # routers and other nodes fail if they cannot reach a node
+            if found is None and UNKNOWN_TURN in str(error):
+                raise WorkerDiedError("a resident node was started again while a batch ran") from error
             if found is None:
                 raise
             self._replace(found)
@@ -156,7 +160,8 @@ class ResidentEngine:
 
     def close(self) -> None:
         """Stop the nodes."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._pool, self._looks):
+            pool.shutdown(wait=False, cancel_futures=True)
         self._clients.close()
         self._nodes.close()
 
@@ -197,7 +202,7 @@ class ResidentEngine:
         gone = (NodeLostError(address) for address in addresses if not self._nodes.is_there(address))
         if (lost := next(gone, None)) is not None:
             return lost
-        return next((lost for lost in self._pool.map(self._clients.look, addresses) if lost is not None), None)
+        return next((lost for lost in self._looks.map(self._clients.look, addresses) if lost is not None), None)
 
     def _replace(self, lost: NodeLostError) -> None:
         """Let Spark start a lost node again, so that the next turn does not meet it."""
@@ -227,7 +232,7 @@ def _working(schedule: Schedule, hop: int) -> list[int]:
 
 def _read_error(error: BaseException, address: NodeAddress) -> BaseException:
     """Return the error that a call to a node stands for."""
-    if isinstance(error, GONE) or (isinstance(error, fl.FlightError) and UNKNOWN_TURN in str(error)):
+    if isinstance(error, GONE):
         return NodeLostError(address)
     kind = getattr(error, "extra_info", b"").decode()
     text = str(error).partition(". Detail:")[0]

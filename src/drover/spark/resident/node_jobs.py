@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 import uuid
 from typing import Any, Final
 
@@ -15,15 +16,21 @@ import pyarrow.flight as fl
 from pyspark import InheritableThread, SparkContext
 from pyspark.sql import SparkSession
 
+from drover import wording
 from drover.errors import DroverError, shorten
 from drover.spark.resident.inbox import INBOX_BYTES
 from drover.spark.resident.node_server import PING, REGISTER, STOP, NodeProgram
 from drover.spark.resident.wire import NodeAddress, call_options, loads, new_secret, server_middleware
+from drover.spark.slots import has_fixed_slots, task_slots
 
 START_SECONDS: Final = 60.0  # until a node must have registered
 PAUSE: Final = 0.5  # seconds before a failed job is submitted again
 STOP_SECONDS: Final = 5.0
 INBOX_SETTING: Final = "spark.drover.inboxBytes"
+WAY_OUT: Final = (
+    "A resident node needs a slot of Spark for itself, and reading needs one more. "
+    "Give Spark more cores, use fewer nodes, or write engine: shuffle."
+)
 log = logging.getLogger(__name__)
 
 
@@ -130,6 +137,7 @@ class ResidentNodes:
 
     def __init__(self, spark: SparkSession, run: str) -> None:
         self.secret = new_secret()
+        self._spark = spark
         self._context = spark.sparkContext
         self._run = run
         self._inbox_bytes = inbox_bytes(spark.conf.get(INBOX_SETTING, None))
@@ -138,17 +146,26 @@ class ResidentNodes:
 
     def ensure(self, count: int, seconds: float = START_SECONDS) -> tuple[NodeAddress, ...]:
         """Return the addresses of so many nodes, once all of them run. Nodes beyond these run on until `release`."""
-        for node in range(count):
-            if node not in self._keepers or not self._keepers[node].runs:
-                self._keepers[node] = self._start(node)
+        end = time.monotonic() + seconds
+        missing = [node for node in range(count) if node not in self._keepers or not self._keepers[node].runs]
+        if missing and has_fixed_slots(str(self._context.master)):
+            self._demand_slots(count, 0.0)
+        for node in missing:
+            self._keepers[node] = self._start(node)
         found = self._registry.wait_for(count, seconds)
         if found is None:
-            missing = [node for node in range(count) if self._registry.known(node) is None]
-            raise DroverError(
-                f"nodes {missing} did not start within {seconds:.0f} s. A resident node needs a slot of Spark for "
-                "itself, besides one for reading. Give Spark more cores, use fewer nodes, or write engine: shuffle."
-            )
+            silent = [node for node in range(count) if self._registry.known(node) is None]
+            raise DroverError(f"nodes {silent} did not start within {seconds:.0f} s. {WAY_OUT}")
+        if missing:
+            self._demand_slots(count, end)
         return found
+
+    def _demand_slots(self, count: int, end: float) -> None:
+        """Wait for a slot beside those of the nodes; otherwise nobody could read. DroverError if none comes."""
+        while (slots := task_slots(self._spark)) <= count:
+            if time.monotonic() > end:
+                raise DroverError(f"nodes is {count}, but Spark has {wording.count(slots, 'slot')}. {WAY_OUT}")
+            time.sleep(PAUSE)
 
     def release(self, count: int) -> None:
         """Stop the nodes from number `count` on: no batch needs them any more."""
