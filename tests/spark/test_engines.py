@@ -24,7 +24,7 @@ from drover.spark.resident.engine import ResidentEngine
 from drover.spark.resident.node_jobs import ResidentNodes
 from drover.spark.resident.node_server import PING
 from drover.spark.resident.wire import call_options
-from tests.conftest import SLOTS
+from tests.conftest import QUICK_START, SLOTS
 from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows
 from tests.spark.chaos.run_under_fire import make_spark_home
@@ -156,11 +156,11 @@ def test_on_three_executors_no_state_is_read_in_the_steady_state(
     batches = [dict(batch) for batch in ordered_batches(chaos_network(), 8, 15)]
     for number, batch in enumerate(batches):
         write_files(tmp_path, batch, number)
-    home = str(make_spark_home(tmp_path))
-    more = {"SPARK_HOME": home, "VICTIM_MASTER": "local-cluster[3,1,1024]", "VICTIM_NODES": "2"}
-    victim = Victim(tmp_path, engine="resident", **more)
+    of_spark = {"SPARK_HOME": str(make_spark_home(tmp_path)), "JAVA_TOOL_OPTIONS": QUICK_START}
+    where = {"VICTIM_MASTER": "local-cluster[3,1,1024]", "VICTIM_NODES": "2"}
+    victim = Victim(tmp_path, engine="resident", **of_spark, **where)
     try:
-        assert victim.process.wait(PATIENCE) == 0
+        assert victim.process.wait(2 * PATIENCE) == 0
     finally:
         victim.kill()
     figures = json.loads((tmp_path / "batches.json").read_text(encoding="utf-8"))

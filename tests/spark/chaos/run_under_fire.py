@@ -58,7 +58,8 @@ def make_spark_home(folder: Path) -> Path:
     home = folder / "spark"
     home.mkdir()
     for entry in Path(pyspark.__file__).parent.iterdir():
-        (home / entry.name).symlink_to(entry)
+        if entry.name != "work":  # of others, who have run a local cluster without such a home
+            (home / entry.name).symlink_to(entry)
     return home
 
 

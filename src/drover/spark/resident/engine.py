@@ -212,7 +212,7 @@ class ResidentEngine:
 
 
 def _nodes_of(assignment: Assignment, nodes: Sequence[NodeAddress]) -> dict[str, NodeAddress]:
-    """Return the node of every operator that has saved state."""
+    """Return the node of every operator that may have state."""
     return {
         operator.name: nodes[place.node]
         for place, operators in assignment.schedule.runs.items()
