@@ -37,8 +37,8 @@ test: $(STAMP) ## the tests that are not slow; all of them if CI is set. ARGS="-
 test-all: $(STAMP) ## every test
 	$(PYTEST) $(ARGS)
 
-chaos: $(STAMP) ## kill processes of a run KILLS=100 times, as SEED=11 says, and look for lost or doubled rows
-	KILLS=$(or $(KILLS),100) SEED=$(or $(SEED),11) \
+chaos: $(STAMP) ## kill processes of a run KILLS=100 times, as SEED=11 says, on ENGINE=shuffle, and look for lost or doubled rows
+	KILLS=$(or $(KILLS),100) SEED=$(or $(SEED),11) ENGINE=$(or $(ENGINE),shuffle) \
 		$(BIN)/python -m pytest -s -o faulthandler_timeout=0 tests/spark/test_chaos.py $(ARGS)
 
 fuzz: $(STAMP) ## feed CASES=1000000 damaged inputs to drover and look for tracebacks; ARGS="--target networks --seed 7"

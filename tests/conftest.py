@@ -16,6 +16,8 @@ from tests.flow.tables import server
 # tests of expressions take half the processor time (24 s instead of 52 s).
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
+SLOTS = 4  # of the Spark that all tests share
+
 # No test depends on how busy the machine is; CI tries the same cases each time, a person tries fewer, but new ones.
 CI = bool(os.environ.get("CI"))
 settings.register_profile(
@@ -37,7 +39,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One Spark for all tests: starting it takes longer than most of them."""
-    running = session("drover tests", master="local[2]", config={DRIVER_OPTIONS: QUICK_START})
+    # More slots than the usual machine has cores, for resident nodes; everything else divides its rows in two.
+    config = {DRIVER_OPTIONS: QUICK_START, "spark.default.parallelism": "2"}
+    running = session("drover tests", master=f"local[{SLOTS}]", config=config)
     yield running
     running.stop()
 

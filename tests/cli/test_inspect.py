@@ -71,6 +71,12 @@ def test_a_run_without_measurements(asked: dict[str, Any], capsys: pytest.Captur
     ]
 
 
+def test_a_status_says_which_engine_runs_and_why(asked: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    asked["answer"] = {**STATUS, "engine": {"name": "resident", "why": "it fits"}}
+    assert main(["status", "here"]) == 0
+    assert "engine resident, because it fits" in capsys.readouterr().out.splitlines()
+
+
 def test_a_status_with_every_field(asked: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     proposal = {"id": "p3", "moves": [1, 2]}
     asked["answer"] = {

@@ -40,6 +40,7 @@ nodes: 3
 plan: hash
 trigger: 1 s
 control: {{mode: auto, window: 10, capacity: [1, 0.5, 1], pins: {{some: 0}}}}
+engine: auto
 on_failure: hold
 hold_bytes: 1000000
 """

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from pyspark.sql import SparkSession
 
+from drover.control.engine_choice import DEFAULT_ENGINE
 from drover.network.model import Network
 from tests.flow.harness import Batch
 from tests.flow.oracle import expected_streams
@@ -18,12 +19,18 @@ Worlds = Callable[[Network], World]
 
 
 @pytest.fixture
-def worlds(spark: SparkSession, tmp_path: Path) -> Iterator[Worlds]:
+def engine(request: pytest.FixtureRequest) -> str:
+    """What computes the batches of a test's worlds; `both_engines` gives it values."""
+    return str(getattr(request, "param", DEFAULT_ENGINE))
+
+
+@pytest.fixture
+def worlds(spark: SparkSession, tmp_path: Path, engine: str) -> Iterator[Worlds]:
     """Makes folders with files, outputs and a checkpoint; ends what runs on them."""
     made: list[World] = []
 
     def make(network: Network) -> World:
-        made.append(World(spark, network, tmp_path / str(len(made))))
+        made.append(World(spark, network, tmp_path / str(len(made)), engine))
         return made[-1]
 
     yield make

@@ -16,7 +16,7 @@ import polars as pl
 from pyspark.sql import SparkSession
 
 from drover.flow.state import commits, retention
-from drover.spark import batch, driver, planner
+from drover.spark import attempts, driver, planner
 from drover.spark.sinks import Files
 
 
@@ -36,8 +36,8 @@ class Point:
 POINTS = {
     "before the plan is written": Point(planner, "write_plan", after=False),
     "after the plan is written": Point(planner, "write_plan", after=True),
-    "before the batch is computed": Point(batch, "run_batch", after=False),
-    "after the batch is computed": Point(batch, "run_batch", after=True),
+    "before the batch is computed": Point(attempts._BatchAttempts, "_attempt", after=False),
+    "after the batch is computed": Point(attempts._BatchAttempts, "_attempt", after=True),
     "between two sinks": Point(Files, "write", after=True),
     "after the sinks": Point(driver.Driver, "_deliver", after=True),
     "before the commit": Point(driver, "commit", after=False),

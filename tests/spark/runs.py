@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 from numpy.random import default_rng
 from pyspark.sql import DataFrame, SparkSession
 
 import drover
+from drover.control.engine_choice import DEFAULT_ENGINE, EngineChoice
 from drover.flow.state.commits import latest
 from drover.flow.state.storage import open_root
 from drover.network.model import Network
@@ -24,6 +26,10 @@ from drover_lab.generate import rows
 from tests import user_functions
 from tests.flow.harness import Batch
 
+# A test with this mark and the fixture `worlds` runs once on each engine. Nodes that stay have to start first.
+both_engines = pytest.mark.parametrize(
+    "engine", [EngineChoice.SHUFFLE, pytest.param(EngineChoice.RESIDENT, marks=pytest.mark.slow)], indirect=True
+)
 COLUMNS = {"ts": "timestamp", "key": "int", "tag": "string", "amount": "bigint", "price": "double"}
 
 
@@ -52,6 +58,7 @@ class World:
     spark: SparkSession
     network: Network
     folder: Path
+    engine: str = str(DEFAULT_ENGINE)
     files: int = 0
     handles: list[Handle] = field(default_factory=list)
 
@@ -67,7 +74,12 @@ class World:
 
     def start(self, network: Network | None = None, **options: Any) -> Handle:  # Any: the options of `run`
         chosen = network or self.network
-        usual = {"trigger": {"availableNow": True}, "nodes": 2, "checkpoint": str(self.checkpoint)}
+        usual = {
+            "trigger": {"availableNow": True},
+            "nodes": 2,
+            "checkpoint": str(self.checkpoint),
+            "engine": self.engine,
+        }
         options = {**usual, **options}
         sinks: dict[str, Any] = options.pop("sinks", None) or {
             stream: Files(str(self.folder / "out" / stream)) for stream in chosen.outputs

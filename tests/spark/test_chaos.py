@@ -1,6 +1,6 @@
 """`drover run` as a process of its own, struck again and again while it runs: nothing is lost, nothing is doubled.
 
-KILLS says how often, SEED which way; `make chaos` shows what happens.
+KILLS says how often, SEED which way, ENGINE on which engine; `make chaos` shows what happens.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from drover.control.engine_choice import DEFAULT_ENGINE, EngineChoice, engine_choice
 from tests.spark.chaos.campaign import Campaign, Outcome
 from tests.spark.chaos.figures import figures
 from tests.spark.chaos.outputs import Difference
@@ -18,11 +19,15 @@ from tests.spark.chaos.strikes import Role, strikes
 
 KILLS = int(os.environ.get("KILLS", "10"))
 SEED = int(os.environ.get("SEED", "11"))
+ENGINE = engine_choice(os.environ.get("ENGINE", DEFAULT_ENGINE))
 # In one process there are no executors. A local cluster has two, and Spark itself repeats their tasks.
-MASTERS = {
-    "local[2]": (Role.DRIVER, Role.JAVA, Role.DAEMON, Role.WORKER),
-    "local-cluster[2,1,1024]": tuple(Role),
-}
+# Nodes that stay need a slot each: there are three, and one more reads.
+LOCAL, CLUSTER = (
+    ("local[4]", "local-cluster[2,2,1024]")
+    if ENGINE is EngineChoice.RESIDENT
+    else ("local[2]", "local-cluster[2,1,1024]")
+)
+MASTERS = {LOCAL: (Role.DRIVER, Role.JAVA, Role.DAEMON, Role.WORKER), CLUSTER: tuple(Role)}
 
 
 def show(text: str) -> None:
@@ -46,7 +51,7 @@ def strike_often(campaign: Campaign, master: str, kills: int) -> list[Outcome]:
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found as Linux tells of them")
 def test_a_run_that_is_struck_again_and_again_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    campaign = Campaign(tmp_path, SEED)
+    campaign = Campaign(tmp_path, SEED, str(ENGINE))
     outcomes: list[Outcome] = []
     try:
         for number, master in enumerate(MASTERS):

@@ -17,7 +17,7 @@ from drover_lab.generate import rows
 from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows, expected_streams
 from tests.spark.conftest import Worlds
-from tests.spark.runs import COLUMNS, World
+from tests.spark.runs import COLUMNS, World, both_engines
 
 EVEN, UNEVEN = (40, 40), (240, 40)  # rows of each source per batch
 # Every batch is a period, and nothing is on trial: a test has few batches, and what it shifts is large.
@@ -53,6 +53,7 @@ def drain(world: World, some: list[Batch], numbered: dict[int, Batch], **options
     return world.drain(**options)
 
 
+@both_engines
 @pytest.mark.slow
 def test_auto_moves_after_a_shift_and_goes_on_after_a_restart(spark: SparkSession, worlds: Worlds) -> None:
     network = two_queries()

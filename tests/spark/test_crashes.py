@@ -14,7 +14,7 @@ from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows, expected_streams
 from tests.spark.conftest import Worlds
 from tests.spark.crashes import POINTS, Once, dying, often_tidying, raise_crash
-from tests.spark.runs import World, chaos_network
+from tests.spark.runs import World, both_engines, chaos_network
 
 DEATHS = {"in the middle of a sweep": (1, 4), "before a sweep": (1, 2), "between two sinks": (1, 5, 9)}
 
@@ -35,6 +35,7 @@ def run_to_the_end(world: World, sinks: dict[str, list[Files | Once]], most: int
     raise AssertionError("it never came to its end")
 
 
+@both_engines
 @pytest.mark.slow
 @pytest.mark.parametrize("point", POINTS)
 def test_a_run_that_dies_loses_and_doubles_nothing(
@@ -58,6 +59,7 @@ def test_a_run_that_dies_loses_and_doubles_nothing(
 
 
 @pytest.mark.slow
+@both_engines
 def test_closing_windows_that_had_begun_comes_before_new_rows(
     spark: SparkSession, worlds: Worlds, ordered: list[Batch]
 ) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -11,32 +13,65 @@ import pyarrow.flight as fl
 import pytest
 from pyspark.sql import SparkSession
 
+from drover.control.engine_choice import EngineChoice
 from drover.errors import DroverError
 from drover.spark.batch import ShuffleEngine
-from drover.spark.engines import EngineChoice, engine_choice, engine_of
+from drover.spark.caller import ask
+from drover.spark.engines import ENCRYPTION, choose_for, encrypted_by, engine_of
+from drover.spark.handle import Handle
+from drover.spark.resident import engine as module
 from drover.spark.resident.engine import ResidentEngine
 from drover.spark.resident.node_jobs import ResidentNodes
 from drover.spark.resident.node_server import PING
 from drover.spark.resident.wire import call_options
+from tests.conftest import QUICK_START, SLOTS
 from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows
+from tests.spark.chaos.run_under_fire import make_spark_home
 from tests.spark.conftest import Worlds
-from tests.spark.runs import chaos_network
+from tests.spark.runs import chaos_network, ordered_batches, write_files
+from tests.spark.test_kill import PATIENCE, Victim, check
 
-RESIDENT: dict[str, Any] = {"nodes": 1, "engine": "resident"}  # Any: options of `run`. The tests have two slots
-
-
-def test_an_unknown_engine_is_refused_with_those_that_exist() -> None:
-    with pytest.raises(DroverError, match="engine is 'warp', but must be one of auto, resident, shuffle"):
-        engine_choice("warp")
+RESIDENT: dict[str, Any] = {"nodes": SLOTS - 1, "engine": "resident"}  # Any: options of `run`
 
 
 def test_auto_takes_resident_nodes_where_they_and_a_reader_fit(spark: SparkSession) -> None:
-    slots = spark.sparkContext.defaultParallelism
-    fits = engine_of(EngineChoice.AUTO, spark, slots - 1)
+    found = choose_for(spark, EngineChoice.AUTO, SLOTS - 1)
+    fits = engine_of(found, spark)
     assert isinstance(fits, ResidentEngine)
     fits.close()
-    assert isinstance(engine_of(EngineChoice.AUTO, spark, slots), ShuffleEngine)
+    found = choose_for(spark, EngineChoice.AUTO, SLOTS)
+    assert isinstance(engine_of(found, spark), ShuffleEngine)
+    assert f"do not fit into {SLOTS} slots" in found.why
+
+
+def test_nodes_that_leave_no_slot_for_reading_are_refused(worlds: Worlds, ordered: list[Batch]) -> None:
+    world = worlds(chaos_network())
+    world.add(ordered[:1])
+    handle = world.start(nodes=SLOTS, engine="resident")
+    with pytest.raises(DroverError, match=f"nodes is {SLOTS}, but Spark has {SLOTS} slots. A resident node needs"):
+        handle.awaitTermination(60)
+    world.drain(engine="shuffle")
+    assert world.committed() == 1
+
+
+@pytest.mark.parametrize("setting", ENCRYPTION)
+def test_where_spark_encrypts_resident_nodes_are_refused(setting: str) -> None:
+    assert encrypted_by({setting: " True"}) == setting
+    assert encrypted_by({setting: "false"}) is None
+
+
+def test_a_run_says_which_engine_it_took(worlds: Worlds, ordered: list[Batch]) -> None:
+    world = worlds(chaos_network())
+    world.add(ordered[:1])
+    handle = world.start(nodes=1, engine="auto", trigger={"processingTime": "0 seconds"})
+    handle.processAllAvailable()
+    assert str(handle.engine) == f"engine resident, because 1 node and a reader fit into {SLOTS} slots of Spark"
+    assert handle.batches[0]["engine"] == "resident"
+    assert ask(str(world.checkpoint), "status")["engine"]["name"] == "resident"
+    assert str(handle.engine) in handle.explain("pairs").text
+    handle.stop()
+    assert ask(str(world.checkpoint), "status")["engine"] is None
 
 
 def test_a_run_on_resident_nodes_gives_what_spark_gives(
@@ -56,7 +91,7 @@ def test_a_run_may_change_its_engine(worlds: Worlds, ordered: list[Batch], expec
     world = worlds(chaos_network())
     for number, batch in enumerate(ordered):
         world.add([batch])
-        world.drain(nodes=1, engine="resident" if number % 2 else "shuffle")
+        world.drain(nodes=2, engine="resident" if number % 2 else "shuffle")
     for stream, rows in expected.items():
         assert_same_rows(world.output(stream), rows)
 
@@ -66,11 +101,74 @@ def test_a_node_that_is_killed_comes_back_at_another_place(spark: SparkSession) 
     try:
         (before,) = nodes.ensure(1)
         os.kill(process_of(before.location, nodes.secret), signal.SIGKILL)
-        nodes.wait_until_gone(before)
+        nodes.replace(before, 60.0)
         (after,) = nodes.ensure(1)
         assert after != before
     finally:
         nodes.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["it is killed", "it is stopped"])
+def test_a_run_whose_node_is_lost_goes_on_with_another(
+    worlds: Worlds,
+    ordered: list[Batch],
+    expected: dict[str, pl.DataFrame],
+    monkeypatch: pytest.MonkeyPatch,
+    number: signal.Signals,
+) -> None:
+    monkeypatch.setattr(module, "LOOK_EVERY", 0.1)
+    monkeypatch.setattr(module, "FROZEN", 1.0)
+    world = worlds(chaos_network())
+    world.add(ordered[:3])
+    handle = world.start(**RESIDENT, trigger={"processingTime": "0 seconds"})
+    handle.processAllAvailable()
+    nodes = nodes_of(handle)
+    before = nodes.ensure(SLOTS - 1)
+    os.kill(process_of(before[1].location, nodes.secret), number)
+    world.add(ordered[3:])
+    handle.processAllAvailable()
+    after = nodes.ensure(SLOTS - 1)
+    assert [node for node in range(SLOTS - 1) if after[node] != before[node]] == [1]
+    handle.stop()
+    assert handle.exception() is None
+    assert handle.parked == {}
+    for stream, rows in expected.items():
+        assert_same_rows(world.output(stream), rows)
+
+
+def nodes_of(handle: Handle) -> ResidentNodes:
+    engine = handle._driver.engine
+    assert isinstance(engine, ResidentEngine)
+    return engine._nodes
+
+
+def test_in_the_steady_state_no_state_is_read(worlds: Worlds, ordered: list[Batch]) -> None:
+    world = worlds(chaos_network())
+    world.add(ordered)
+    handle = world.drain(**RESIDENT)
+    assert [one["loaded"] for one in handle.batches] == [0] * len(handle.batches)
+    assert sum(sample["state_bytes"] for sample in handle.batches[-2]["samples"]) > 0
+
+
+@pytest.mark.slow
+def test_on_three_executors_no_state_is_read_in_the_steady_state(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    batches = [dict(batch) for batch in ordered_batches(chaos_network(), 8, 15)]
+    for number, batch in enumerate(batches):
+        write_files(tmp_path, batch, number)
+    of_spark = {"SPARK_HOME": str(make_spark_home(tmp_path)), "JAVA_TOOL_OPTIONS": QUICK_START}
+    where = {"VICTIM_MASTER": "local-cluster[3,1,1024]", "VICTIM_NODES": "2"}
+    victim = Victim(tmp_path, engine="resident", **of_spark, **where)
+    try:
+        assert victim.process.wait(2 * PATIENCE) == 0
+    finally:
+        victim.kill()
+    figures = json.loads((tmp_path / "batches.json").read_text(encoding="utf-8"))
+    assert len(figures) > len(batches)
+    assert {one["engine"] for one in figures} == {"resident"}
+    assert [one["loaded"] for one in figures] == [0] * len(figures)
+    check(request, tmp_path, batches)
 
 
 def process_of(location: str, secret: str) -> int:

@@ -52,9 +52,8 @@ def test_reports_of_tasks_become_one_value() -> None:
     )
     rows = {"j": pl.DataFrame({"k": [1, 2]})}
     dead = {"a": pl.DataFrame({"k": [1]})}
-    found = facts_of(
-        9, Plan(2, 3, {"some": 0, "j": 1}), BatchResult(rows, dead, {}, reports, routed), NOTES, SECONDS, None
-    )
+    result = BatchResult(rows, dead, {}, reports, routed, engine="resident")
+    found = facts_of(9, Plan(2, 3, {"some": 0, "j": 1}), result, NOTES, SECONDS, None)
     assert found == BatchFacts(
         batch=9,
         spark_batch=4,
@@ -72,6 +71,7 @@ def test_reports_of_tasks_become_one_value() -> None:
         wall=(0.3, 0.5, 0.0),
         loaded=300,
         operators=(OperatorFacts(some, HopNode(0, 0)),),
+        engine="resident",
     )
     assert found.seconds.whole == pytest.approx(0.9)
 

@@ -25,7 +25,7 @@ from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows, expected_streams
 from tests.spark.conftest import Worlds
 from tests.spark.crashes import POINTS, dying, raise_crash
-from tests.spark.runs import chaos_network
+from tests.spark.runs import both_engines, chaos_network
 
 
 def with_fragile_function(marked: AnyFunction = user_functions.refuses_nulls) -> Network:
@@ -54,6 +54,7 @@ def switch() -> Iterator[Path]:
     user_functions.MENDED.unlink(missing_ok=True)
 
 
+@both_engines
 def test_a_failing_function_holds_its_input_and_nothing_else_stops(
     spark: SparkSession, worlds: Worlds, ordered: list[Batch]
 ) -> None:
@@ -79,6 +80,7 @@ def test_a_failing_function_holds_its_input_and_nothing_else_stops(
     assert world.output("fragile").height == sum(rows.height for rows in batches[0].values())
 
 
+@both_engines
 def test_a_parked_operator_that_is_mended_works_off_what_it_held(
     worlds: Worlds, ordered: list[Batch], switch: Path
 ) -> None:
@@ -103,6 +105,7 @@ def test_a_parked_operator_that_is_mended_works_off_what_it_held(
     assert Counter(world.output("fragile")["amount"]) == everything
 
 
+@both_engines
 def test_a_function_that_kills_its_worker_twice_is_parked_and_the_others_go_on(
     spark: SparkSession, worlds: Worlds, ordered: list[Batch]
 ) -> None:
@@ -176,6 +179,7 @@ def test_a_failing_function_stops_the_run_if_that_is_wished(
         assert_same_rows(world.output(stream), rows)
 
 
+@both_engines
 def test_rows_without_event_time_are_dead_letters_of_all_sources_in_one_frame(
     worlds: Worlds, ordered: list[Batch], expected: dict[str, pl.DataFrame]
 ) -> None:
@@ -257,6 +261,7 @@ def test_all_that_is_there_can_be_processed_and_a_run_stopped_and_started_again(
         assert handle.exception() is None
 
 
+@both_engines
 def test_stopping_waits_for_the_batch_and_loses_nothing(
     worlds: Worlds, ordered: list[Batch], expected: dict[str, pl.DataFrame], tmp_path: Path
 ) -> None:

@@ -14,10 +14,11 @@ import polars as pl
 import pytest
 from pyspark.sql import SparkSession
 
+from drover.control.engine_choice import DEFAULT_ENGINE
 from drover.flow.state.commits import latest
 from drover.flow.state.storage import open_root
 from tests.flow.oracle import assert_same_rows, expected_streams
-from tests.spark.runs import chaos_network, ordered_batches, read_output, write_files
+from tests.spark.runs import both_engines, chaos_network, ordered_batches, read_output, write_files
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 180.0  # seconds that one batch may take on a busy machine
@@ -26,12 +27,16 @@ PATIENCE = 180.0  # seconds that one batch may take on a busy machine
 class Victim:
     """A process of victim.py in a group of its own."""
 
-    def __init__(self, folder: Path, dies: str = "", *, tree: str = "") -> None:
+    def __init__(
+        self, folder: Path, dies: str = "", *, tree: str = "", engine: str = DEFAULT_ENGINE, **more: str
+    ) -> None:
         path = os.pathsep.join((str(ROOT / "src"), str(ROOT)))
         environment = os.environ | {
             "PYTHONPATH": path,
             "VICTIM_DIES": dies,
             "VICTIM_TREE": tree,
+            "VICTIM_ENGINE": engine,
+            **more,
         }
         self.folder = folder
         self.process = subprocess.Popen(
@@ -74,18 +79,19 @@ def check(request: pytest.FixtureRequest, folder: Path, batches: list[dict[str, 
         assert_same_rows(read_output(folder, network, stream), rows)
 
 
+@both_engines
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "dies", ["between two sinks:4", "after the sinks:3", "after the commit:2", "in the middle of a sweep:2"]
 )
 def test_a_process_that_dies_at_a_chosen_point_loses_and_doubles_nothing(
-    request: pytest.FixtureRequest, tmp_path: Path, dies: str
+    request: pytest.FixtureRequest, tmp_path: Path, dies: str, engine: str
 ) -> None:
     batches = [dict(batch) for batch in ordered_batches(chaos_network(), 5, 15)]
     for number, batch in enumerate(batches):
         write_files(tmp_path, batch, number)
     for expected_code, point in ((-signal.SIGKILL, dies), (0, "")):
-        victim = Victim(tmp_path, point)
+        victim = Victim(tmp_path, point, engine=engine)
         try:
             assert victim.process.wait(PATIENCE) == expected_code
         finally:

@@ -39,6 +39,7 @@ FACTS = BatchFacts(
     ),
     late={"j": 4},
     totals=RowTotals({"j": {"a": 6}}, 2, {"a": DeadLetterTotals(3, {"no time": 3})}),
+    engine="resident",
 )
 JSON = {
     "batch": 9,
@@ -46,6 +47,7 @@ JSON = {
     "plan": 2,
     "nodes": 2,
     "hops": 2,
+    "engine": "resident",
     "seconds": {"routing": 0.05, "nodes": 0.5, "compute": 0.6123, "sinks": 0.2, "commit": 0.1},
     "rowsIn": {"a": 5},
     "routed": [{"stream": "a", "node": 0, "frames": 3, "bytes": 50}],

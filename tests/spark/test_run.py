@@ -19,7 +19,7 @@ from tests.flow.oracle import assert_same_rows, expected_streams, merged
 from tests.flow.test_against_oracle import random_batches
 from tests.flow.test_many_networks import MAKERS
 from tests.spark.conftest import Worlds
-from tests.spark.runs import World, ordered_batches
+from tests.spark.runs import World, both_engines, ordered_batches
 
 TOGETHER = 3  # networks in one run: what a batch costs, it costs once
 RUNS = [(kind, seed) for kind in ("dag", "windows", "joins", "user") for seed in range(2)] + [("tree", 0), ("chain", 0)]
@@ -57,6 +57,7 @@ def run_in_parts(world: World, batches: list[Batch], rng: Generator) -> dict[int
     return numbered
 
 
+@both_engines
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "seed"), RUNS)
 def test_runs_give_what_spark_gives(spark: SparkSession, worlds: Worlds, kind: str, seed: int) -> None:
@@ -70,6 +71,7 @@ def test_runs_give_what_spark_gives(spark: SparkSession, worlds: Worlds, kind: s
     assert len(world.handles) < 2 or world.handles[-1].plan.number > 2
 
 
+@both_engines
 def test_a_small_network_gives_what_spark_gives(spark: SparkSession, worlds: Worlds) -> None:
     rng = default_rng(3)
     network = dags(rng, DagParameters(sources=2, operators=5))
@@ -80,6 +82,7 @@ def test_a_small_network_gives_what_spark_gives(spark: SparkSession, worlds: Wor
         assert_same_rows(world.output(stream), expected[stream])
 
 
+@both_engines
 def test_large_results_come_through_files_that_do_not_stay(spark: SparkSession, worlds: Worlds) -> None:
     net = drover.Builder("large")
     source = net.source("numbers", {"ts": "timestamp", "n": "bigint", "s": "string"}, time="ts")

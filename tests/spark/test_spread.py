@@ -20,7 +20,7 @@ from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows, expected_streams
 from tests.spark.conftest import Worlds
 from tests.spark.crashes import POINTS, dying, raise_crash
-from tests.spark.runs import COLUMNS, World, ordered_batches
+from tests.spark.runs import COLUMNS, World, both_engines, ordered_batches
 
 Change = Callable[[Handle], object]
 
@@ -37,6 +37,7 @@ def two_joins() -> Network:
     return net.build()
 
 
+@both_engines
 def test_spread_joins_give_what_plain_spark_gives(spark: SparkSession, worlds: Worlds) -> None:
     network = two_joins()
     world, numbered = worlds(network), dict[int, Batch]()
@@ -87,6 +88,7 @@ def auto_joins() -> Network:
 
 
 @pytest.mark.slow
+@both_engines
 def test_shapes_change_while_it_runs_crashes_and_starts_again(spark: SparkSession, worlds: Worlds) -> None:
     network = auto_joins()
     world, batches = worlds(network), ordered_batches(network, 10, 40)

@@ -36,7 +36,7 @@ from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows, expected_streams
 from tests.spark.conftest import Worlds
 from tests.spark.crashes import POINTS, Once, dying, raise_crash
-from tests.spark.runs import World, read_output, write_files
+from tests.spark.runs import World, both_engines, read_output, write_files
 from tests.spark.test_kill import PATIENCE, Victim
 from tests.spark.trees import (
     CITY,
@@ -76,6 +76,7 @@ def overloaded(handle: Handle) -> int:
     return sum(load > UPPER for record in handle.control.records for load in record.loads)
 
 
+@both_engines
 @pytest.mark.slow
 def test_operators_climb_out_of_a_full_node_and_results_stay_those_of_the_oracle(
     spark: SparkSession, worlds: Worlds
@@ -138,6 +139,7 @@ def test_moves_by_hand_go_where_inputs_pass_and_nowhere_else(worlds: Worlds) -> 
     assert again.awaitTermination(60)
 
 
+@both_engines
 def test_a_run_that_dies_while_operators_move_goes_on_with_the_plan_it_had_written(
     spark: SparkSession, worlds: Worlds
 ) -> None:
@@ -163,22 +165,23 @@ def test_a_run_that_dies_while_operators_move_goes_on_with_the_plan_it_had_writt
         assert_same_rows(kept[stream].rows(), rows)
 
 
+@both_engines
 @pytest.mark.slow
 def test_a_process_on_a_tree_that_is_killed_loses_and_doubles_nothing(
-    request: pytest.FixtureRequest, tmp_path: Path
+    request: pytest.FixtureRequest, tmp_path: Path, engine: str
 ) -> None:
     chance = random.Random(3)
     batches = tree_batches([EVEN] * 4 + [SURGE] * 12)
     for number, batch in enumerate(batches):
         write_files(tmp_path, batch, number)
     for _ in range(2):
-        victim = Victim(tmp_path, tree="yes")
+        victim = Victim(tmp_path, tree="yes", engine=engine)
         try:
             assert victim.wait_for(victim.committed() + 2)
             time.sleep(chance.uniform(0, 0.8))
         finally:
             victim.kill()
-    last = Victim(tmp_path, tree="yes")
+    last = Victim(tmp_path, tree="yes", engine=engine)
     try:
         assert last.process.wait(2 * PATIENCE) == 0
     finally:

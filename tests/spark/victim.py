@@ -1,11 +1,13 @@
 """A run that is meant to be killed; started by test_kill.py with a folder that has the files of the sources.
 
 It drains `in/`, writes `out/` and exits. VICTIM_DIES="<point of crashes.py>:<call>" kills it there by itself;
-with VICTIM_TREE it runs on a tree whose nodes negotiate.
+with VICTIM_TREE it runs on a tree whose nodes negotiate. VICTIM_ENGINE computes its batches, on VICTIM_MASTER with
+VICTIM_NODES nodes. At its end, `batches.json` has the figures of its batches.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -16,6 +18,7 @@ from typing import Any
 from drover.spark.run import run
 from drover.spark.session import session
 from drover.spark.sinks import Files
+from tests.conftest import SLOTS
 from tests.spark.crashes import POINTS, dying, often_tidying
 from tests.spark.runs import chaos_network, sources_of
 from tests.spark.trees import CONTROL, TREE, in_step, tree_network
@@ -26,10 +29,11 @@ def die() -> None:
 
 
 def main(folder: Path) -> None:
-    spark = session("victim", "local[2]", {"spark.driver.memory": "1g"})
+    spark = session("victim", os.environ.get("VICTIM_MASTER", f"local[{SLOTS}]"), {"spark.driver.memory": "1g"})
     on_a_tree = bool(os.environ.get("VICTIM_TREE"))
     network = tree_network() if on_a_tree else chaos_network()
-    options: dict[str, Any] = {"cluster": TREE, "control": CONTROL} if on_a_tree else {"nodes": 3}
+    options: dict[str, Any] = {"cluster": TREE, "control": CONTROL} if on_a_tree else {}
+    options |= {"nodes": int(os.environ.get("VICTIM_NODES", "3")), "engine": os.environ["VICTIM_ENGINE"]}
     sinks = {stream: Files(str(folder / "out" / stream)) for stream in network.outputs}
     point, _, call = os.environ.get("VICTIM_DIES", "").partition(":")
     with ExitStack() as stack:
@@ -47,6 +51,7 @@ def main(folder: Path) -> None:
         if on_a_tree:
             in_step(handle)
         handle.awaitTermination()
+    (folder / "batches.json").write_text(json.dumps(handle.batches), encoding="utf-8")
     sys.stdout.write("done\n")
     spark.stop()
 

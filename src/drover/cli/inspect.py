@@ -10,6 +10,7 @@ import click
 
 from drover.cli.headroom import table
 from drover.cli.proposals import Json, describe_move, describe_run_state, units_by_node
+from drover.control.engine_choice import EngineInUse, engine_choice
 from drover.errors import visible
 from drover.flow.breadcrumbs import Breadcrumb
 from drover.flow.parking import ParkedOperator, describe_parked
@@ -55,6 +56,8 @@ def _status_lines(answer: Json, checkpoint: str) -> Iterator[str]:
         f"{name}: {describe_run_state(answer)}, mode {answer['mode']}, period {answer['period']}; "
         f"plan {plan['number']} on {count(plan['nodes'], 'node')}"
     )
+    if (engine := answer.get("engine")) is not None:
+        yield str(EngineInUse(engine_choice(engine["name"]), engine["why"]))
     if answer["failure"] is not None:
         yield f"the control loop has failed and makes no more decisions: {visible(answer['failure'])}"
     for one in answer["running_long"]:

@@ -141,6 +141,8 @@ def _head(figures: RunFigures, share: float | None) -> RenderableType:
         str(entry["nodes"]),
         ("   hops ", "dim"),
         str(entry["hops"]),
+        ("   engine ", "dim"),
+        str(entry.get("engine", "-")),
         ("   per batch ", "dim"),
         f"{figures.per_batch:.2f} s",
         ("   running ", "dim"),

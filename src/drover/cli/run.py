@@ -17,6 +17,7 @@ from drover.cli.live import Display, LineView, TerminalView
 from drover.cli.run_figures import RunFigures
 from drover.cli.timed_step import timed_step
 from drover.cli.watch import poll, watch
+from drover.control.engine_choice import EngineChoice
 from drover.control.settings import Mode
 from drover.errors import visible
 from drover.flow.parking import ParkedOperator, describe_parked
@@ -39,6 +40,11 @@ PARKED: Final = 3  # exit code
     "--control",
     type=click.Choice(list(Mode)),
     help="What the control loop does: only report, propose moves, or make them.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(list(EngineChoice)),
+    help="What computes batches: Spark jobs with a shuffle per hop, nodes that stay, or whatever fits.",
 )
 @click.option("--once", is_flag=True, help="End when all rows that are available now are processed.")
 @click.option("--for", "limit", metavar="SECONDS", type=click.FloatRange(0, min_open=True), help="End after SECONDS.")
@@ -76,6 +82,7 @@ def run(
     checkpoint: str | None,
     plan: str | None,
     control: str | None,
+    engine: str | None,
     once: bool,
     limit: float | None,
     master: str,
@@ -104,7 +111,7 @@ def run(
       drover run examples/traffic.run.yaml
     """  # noqa: D301 - click wants the character itself
     options = StartOptions(resumed, without, _allowed(allow_changes), _existing(overwrite, adopt))
-    given = _with_options(runs.load(file), nodes, checkpoint, plan, control)
+    given = _with_options(runs.load(file), nodes, checkpoint, plan, control, engine)
     if given.checkpoint is not None:
         from drover.spark.changes import check_start  # noqa: PLC0415 - it reads checkpoints; other commands do not
 
@@ -123,12 +130,15 @@ def run(
     return PARKED if once and parked else 0
 
 
-def _with_options(given: Run, nodes: int | None, checkpoint: str | None, plan: str | None, control: str | None) -> Run:
+def _with_options(
+    given: Run, nodes: int | None, checkpoint: str | None, plan: str | None, control: str | None, engine: str | None
+) -> Run:
     return replace(
         given,
         nodes=nodes or given.nodes,
         plan=plan or given.plan,
         checkpoint=checkpoint or given.checkpoint,
+        engine=engine or given.engine,
         control=given.control if control is None else replace(given.control, mode=Mode(control)),
     )
 
@@ -190,6 +200,8 @@ def _follow(
         handle.on_batch(meter)
         end = figures.began + limit if limit is not None else float("inf")
         with _display(network.name, tails, as_json) as display:
+            if handle.engine is not None and handle.engine.why:
+                display.add_message(figures, str(handle.engine))
             try:
                 watch(handle, figures, display, lambda: stopped.is_set() or time.monotonic() > end)
             finally:

@@ -102,6 +102,9 @@ class CachedState:
     used: int
 
 
+Borrow = Callable[[str, str, Saved], tuple[Saved, UnitState] | None]  # root, operator, wanted
+
+
 class WorkerCache:
     """What a worker process keeps between batches: compiled operators and live state."""
 
@@ -116,6 +119,7 @@ class WorkerCache:
         self.states: dict[tuple[str, str], CachedState] = {}
         self.batches = 0  # batches in which this worker had work, in any run
         self.loaded = 0  # bytes of state read so far
+        self.borrow: Borrow = lambda _root, _operator, _wanted: None  # asks the worker that ran an operator before
         self.families = FamilyCache(spend)
         self._batch: tuple[str, int] | None = None
         self._frozen = -1  # size of the cache when it was last frozen
@@ -166,6 +170,8 @@ class WorkerCache:
         saved = assignment.saved.get(operator, {})
         # Removed until `_keep` puts it back: a task that fails must not leave a half-changed state in the cache.
         cached = self.states.pop((assignment.root, operator), None)
+        if (cached is None or cached.saved != saved) and (lent := self.borrow(assignment.root, operator, saved)):
+            cached = CachedState(*lent, self.batches)
         if cached is not None and cached.saved == saved:
             live = cached.live
         else:

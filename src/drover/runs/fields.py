@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
+from drover.control.engine_choice import DEFAULT_ENGINE, EngineChoice
 from drover.control.failing import HOLD_BYTES, OnFailure
 from drover.errors import nearest, nearest_name
 from drover.hierarchy.cluster import CLUSTER, CLUSTERS, NODE
@@ -201,6 +202,13 @@ SETTINGS: Final = (
         ChoiceField("a way to place operators", tuple(STARTING_PLANS)),
         "how to place operators at the start; `--plan` overrides it",
         Default(DEFAULT_PLAN),
+    ),
+    Field(
+        "engine",
+        ChoiceField("an engine", tuple(EngineChoice)),
+        "what computes batches (docs/how-to/engines.md): Spark jobs with a shuffle per hop (shuffle), nodes that stay "
+        "(resident), or resident where it fits (auto); `--engine` overrides it",
+        Default(str(DEFAULT_ENGINE)),
     ),
     Field(
         "trigger",

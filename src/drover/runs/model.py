@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from drover.control.engine_choice import DEFAULT_ENGINE
 from drover.control.failing import HOLD_BYTES, OnFailure
 from drover.control.settings import Control
 from drover.control.tenants import AllLimits
@@ -84,6 +85,7 @@ class Run:
     limits: AllLimits = field(default_factory=dict)  # of tenants
     cluster: TreeCluster | None = None  # a tree of nodes
     refine: float = 0.0  # fraction of queries that drover may move per hour
+    engine: str = str(DEFAULT_ENGINE)  # what computes batches
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from pyspark import SparkContext
 from pyspark.errors import PySparkException, PythonException
 from pyspark.sql import DataFrame, SparkSession
 
+from drover.control.engine_choice import EngineChoice
 from drover.errors import DroverError, TableError
 from drover.flow.frames import Frame, FrameKind, unpack
 from drover.flow.spill import fetch
@@ -61,6 +62,7 @@ class BatchResult:
     files: frozenset[str] = frozenset()  # files that large results came in; delete them once the sinks have the rows
     query_results: Mapping[str, pl.DataFrame] = field(default_factory=dict)  # by the table of the queries' shape
     late: pl.DataFrame | None = None  # rows that came too late, for their sink; None if there are none
+    engine: str = str(EngineChoice.SHUFFLE)  # what computed it
 
     @property
     def fed(self) -> frozenset[str]:

@@ -49,8 +49,7 @@ def start(
     }
     frames: dict[str, Given] = {}
     for source in given.network.sources:
-        one = given.sources[source.name]
-        if one.shares is None:
+        if given.sources[source.name].shares is None:
             frames |= _read(spark, source, given)
     with readable(f"network {given.network.name!r}"):
         return run(
@@ -74,6 +73,7 @@ def start(
             limits=given.limits,
             refine=given.refine,
             cluster=given.cluster,
+            engine=given.engine,
             allow_changes=options.allow_changes,
             existing=options.existing,
         )

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from drover.control import history
 from drover.control.context import ControlContext, Deployment
+from drover.control.engine_choice import EngineInUse
 from drover.control.explain import Explanation, explain
 from drover.control.history import SavedState
 from drover.control.loop import approve, step
@@ -60,6 +61,7 @@ class Controller:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.settings = settings
+        self.engine: EngineInUse | None = None  # of a run that is running
         self._network = network
         self._planner = planner
         self._clock = clock
@@ -241,6 +243,7 @@ class Controller:
                 self._planner.parked,
                 tuple(long),
                 self._totals,
+                self.engine,
             )
 
     @property
@@ -261,7 +264,9 @@ class Controller:
         with self._lock:
             found = explain(unit, self._context(), list(self._records))
         parked = self._planner.parked.get(unit)
-        return found if parked is None else replace(found, text=f"{describe_parked(unit, parked)} {found.text}")
+        first = [] if parked is None else [describe_parked(unit, parked)]
+        last = [] if self.engine is None else [f"Batches run on {self.engine}."]
+        return replace(found, text=" ".join([*first, found.text, *last]))
 
     def proposal(self) -> CurrentProposal:
         """Return the waiting proposal, or one worked out now; `approve` accepts both."""

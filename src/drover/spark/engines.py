@@ -1,4 +1,4 @@
-"""The engines that compute micro-batches, and the choice among them.
+"""The engines that compute micro-batches.
 
 `shuffle`: one Spark job per batch, with a shuffle per hop. It needs no slot between batches.
 `resident`: nodes are Spark tasks that stay. A hop costs milliseconds, and state stays in memory, but each node takes a
@@ -9,46 +9,43 @@ from __future__ import annotations
 
 import logging
 import uuid
-from enum import StrEnum
+from collections.abc import Mapping
+from typing import Final
 
 from pyspark.sql import SparkSession
 
-from drover.errors import DroverError, shorten
+from drover.control.engine_choice import EngineChoice, EngineInUse, SparkSlots, choose_engine
 from drover.spark.batch import BatchEngine, ShuffleEngine
 from drover.spark.resident.engine import ResidentEngine
 from drover.spark.resident.node_jobs import ResidentNodes
+from drover.spark.slots import task_slots
 
+# Settings of Spark for connections between machines. Who switches one on does not want rows to travel in the clear.
+ENCRYPTION: Final = ("spark.network.crypto.enabled", "spark.ssl.enabled", "spark.ssl.rpc.enabled")
 log = logging.getLogger(__name__)
 
 
-class EngineChoice(StrEnum):
-    """How batches are computed."""
-
-    AUTO = "auto"  # resident if Spark has slots for all nodes and a reader, else shuffle
-    RESIDENT = "resident"
-    SHUFFLE = "shuffle"
-
-
-def engine_choice(given: str) -> EngineChoice:
-    """Return the engine of this name; DroverError if there is none."""
-    try:
-        return EngineChoice(given)
-    except ValueError:
-        choices = ", ".join(EngineChoice)
-        raise DroverError(f"engine is {shorten(given)}, but must be one of {choices}. Choose one.") from None
+def choose_for(spark: SparkSession, choice: EngineChoice, nodes: int) -> EngineInUse:
+    """Return the engine for a run with so many nodes, and log why it is this one."""
+    found = choose_engine(choice, spark_slots(spark), nodes)
+    if found.why:
+        log.info("%s", found)
+    return found
 
 
-def engine_of(choice: EngineChoice, spark: SparkSession, nodes: int) -> BatchEngine:
-    """Return the engine for a run with so many nodes."""
-    if choice is EngineChoice.AUTO:
-        choice = _fitting(spark.sparkContext.defaultParallelism, nodes)
-    if choice is EngineChoice.SHUFFLE:
+def engine_of(found: EngineInUse, spark: SparkSession) -> BatchEngine:
+    """Return the engine itself."""
+    if found.engine is EngineChoice.SHUFFLE:
         return ShuffleEngine()
     return ResidentEngine(ResidentNodes(spark, uuid.uuid4().hex[:8]))
 
 
-def _fitting(free: int, nodes: int) -> EngineChoice:
-    if free > nodes:
-        return EngineChoice.RESIDENT
-    log.info("engine: shuffle, because %s nodes and a reader do not fit into %s slots of Spark", nodes, free)
-    return EngineChoice.SHUFFLE
+def spark_slots(spark: SparkSession) -> SparkSlots:
+    """Return how many tasks Spark can run at once now, and the setting that encrypts its connections."""
+    return SparkSlots(task_slots(spark), encrypted_by(dict(spark.sparkContext.getConf().getAll())))
+
+
+def encrypted_by(settings: Mapping[str, str]) -> str | None:
+    """Return the setting of Spark that encrypts its connections; None if none does."""
+    on = (name for name in ENCRYPTION if settings.get(name, "").strip().lower() == "true")
+    return next(on, None)

@@ -78,6 +78,7 @@ class BatchFacts:
     queries: QueryFacts | None = None  # None before the first query was submitted
     late: Mapping[str, int] = field(default_factory=dict)  # rows that came too late, by operator
     totals: RowTotals = field(default_factory=RowTotals)  # rows that were not used, in all batches of the checkpoint
+    engine: str = ""  # what computed it
 
 
 def facts_of(
@@ -119,6 +120,7 @@ def facts_of(
         queries,
         late_in(result),
         notes.totals,
+        result.engine,
     )
 
 

@@ -17,6 +17,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from drover.control.engine_choice import EngineInUse
 from drover.control.explain import Explanation
 from drover.control.proposals import CurrentProposal
 from drover.control.record import PeriodRecord
@@ -109,6 +110,11 @@ class Handle:
     def plan(self) -> Plan:
         """The plan that the next batch will use."""
         return self._driver.planner.plan
+
+    @property
+    def engine(self) -> EngineInUse | None:
+        """What computes batches, and why if `auto` has chosen it."""
+        return self.control.engine
 
     def move(self, name: str, node: int) -> Plan:
         """Move the unit or the query of that name to a node, with its state, from the next batch on."""

@@ -23,6 +23,7 @@ def describe(facts: BatchFacts) -> dict[str, Any]:  # Any: JSON
         "plan": facts.plan,
         "nodes": facts.nodes,
         "hops": facts.hops,
+        "engine": facts.engine,
         "seconds": _seconds(facts.seconds),
         "rowsIn": dict(facts.rows_in),
         "routed": [edge._asdict() for edge in facts.routed],

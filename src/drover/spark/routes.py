@@ -70,6 +70,7 @@ def _status(controller: Controller, _fields: Fields) -> Answer:
         "running_long": [{**asdict(one), "seconds": round(seconds, 1)} for one, seconds in found.running_long],
         "parked": [{"operator": name, **asdict(one)} for name, one in found.parked.items()],
         "totals": totals_to_json(found.totals),
+        "engine": None if found.engine is None else {"name": str(found.engine.engine), "why": found.engine.why},
     }
 
 

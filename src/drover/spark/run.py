@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
+from drover.control.engine_choice import DEFAULT_ENGINE, EngineChoice, engine_choice
 from drover.control.failing import HOLD_BYTES, failure_policy
 from drover.control.rename import rename_history
 from drover.control.settings import Control, check_pins, control_of
@@ -25,7 +26,7 @@ from drover.placement.starting_plans import DEFAULT_NODES, DEFAULT_PLAN, STARTIN
 from drover.spark.controller import Controller
 from drover.spark.driver import Driver
 from drover.spark.endpoint import Endpoint
-from drover.spark.engines import engine_choice, engine_of
+from drover.spark.engines import choose_for, engine_of
 from drover.spark.handle import Handle
 from drover.spark.idle import close_when_idle
 from drover.spark.kept_letters import KeptLetters
@@ -71,7 +72,7 @@ def run(
     allow_changes: bool | str | Sequence[str] = False,
     existing: str = "refuse",
     late: AnySink | None = None,
-    engine: str = "shuffle",
+    engine: str = DEFAULT_ENGINE,
 ) -> Handle:
     """Start a network and return its handle.
 
@@ -110,11 +111,12 @@ def run(
       for everything. Changes that lose nothing need no permission. See docs/how-to/upgrade.md.
     - `engine`: how batches are computed. "shuffle", the default, is one Spark job per batch with a shuffle per hop.
       "resident" keeps every node as a Spark task that stays, which needs a slot per node and one for reading. "auto"
-      takes resident nodes where they fit. Resident nodes are new.
+      takes resident nodes where they fit; `handle.engine` says which it took, and why. See docs/how-to/engines.md.
     - `existing`: what to do if the folder of a sink has rows of another run. "refuse" does not start, "overwrite"
       deletes the files that drover wrote there, "adopt" adds rows to them. It does not concern the run's own rows.
     """
     checkpoint = absolute(checkpoint)
+    chosen = engine_choice(engine)
     allowed = limits_of(limits)
     settings = check_pins(control_of(control), units_of(network))
     delivered = _sinks(network, sinks)
@@ -136,10 +138,10 @@ def run(
         KeptLetters(checkpoint) if dead_letters is None else _sink(dead_letters),
         _addresses(network, tables or {}, checkpoint),
         Permissions((allow_changes,) if isinstance(allow_changes, str) else allow_changes, existing_rows(existing)),
-        engine=engine_of(engine_choice(engine), reading.frame.sparkSession, planner.plan.nodes),
         late=None if late is None else _sink(late),
     )
     _open(driver, resume, without)
+    _choose_engine(driver, controller, chosen)
     driver.listen(controller)
     controller.start()
     listening = _listen(controller, service, checkpoint) if endpoint else None
@@ -163,6 +165,17 @@ def _open(driver: Driver, resume: Sequence[str], without: Sequence[str]) -> None
             driver.planner.resume(operator)
         driver.attempts.leave_out(without)
     except DroverError:
+        driver.close()
+        raise
+
+
+def _choose_engine(driver: Driver, controller: Controller, choice: EngineChoice) -> None:
+    """Give an opened driver its engine: only the checkpoint says how many nodes there are."""
+    spark = driver.reading.frame.sparkSession
+    try:
+        controller.engine = choose_for(spark, choice, driver.planner.plan.nodes)
+        driver.engine = engine_of(controller.engine, spark)
+    except BaseException:
         driver.close()
         raise
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from drover.control.engine_choice import EngineInUse
 from drover.control.record import PeriodRecord, Proposal
 from drover.control.settings import Mode
 from drover.flow.breadcrumbs import Breadcrumb
@@ -29,3 +30,4 @@ class Status:
     parked: Mapping[str, ParkedOperator] = field(default_factory=dict)  # operators that failed and do not run
     running_long: tuple[tuple[Breadcrumb, float], ...] = ()  # what runs for long in this batch, with its seconds
     totals: RowTotals = field(default_factory=RowTotals)  # rows that the run did not use
+    engine: EngineInUse | None = None  # what computes batches; None of a stopped run

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
+from drover.control.engine_choice import DEFAULT_ENGINE
 from drover.flow.state.commits import Checkpoint
 from drover.spark.caller import ask
 from drover.spark.offsets import spark_batch
@@ -71,6 +72,7 @@ class Campaign:
 
     folder: Path
     seed: int
+    engine: str = str(DEFAULT_ENGINE)
     batches: list[Mapping[str, pl.DataFrame]] = field(init=False)
     runs: list[RunUnderFire] = field(default_factory=list)
     fed: int = 0  # files of each source
@@ -80,7 +82,7 @@ class Campaign:
     chance: random.Random = field(init=False)
 
     def __post_init__(self) -> None:
-        prepare(self.folder)
+        prepare(self.folder, self.engine)
         self.batches = list(ordered_batches(chaos_network(), MOST_FILES, ROWS, self.seed))
         self.reader = OutputReader(self.folder)
         self.chance = random.Random(self.seed)

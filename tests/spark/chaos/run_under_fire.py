@@ -42,6 +42,7 @@ run: 1
 network: chaos.yaml
 checkpoint: checkpoint
 nodes: 3
+engine: {engine}
 sources:
   a: {read: parquet, path: in/a, options: {maxFilesPerTrigger: 1}}
   b: {read: parquet, path: in/b, options: {maxFilesPerTrigger: 1}}
@@ -52,14 +53,21 @@ sinks:
 """
 
 
-def prepare(folder: Path) -> None:
-    """Make what `drover run` needs: its files, and a home of Spark in whose `work` executors may leave theirs."""
+def make_spark_home(folder: Path) -> Path:
+    """Make a home of Spark in whose `work` executors may leave their files."""
     home = folder / "spark"
     home.mkdir()
     for entry in Path(pyspark.__file__).parent.iterdir():
-        (home / entry.name).symlink_to(entry)
+        if entry.name != "work":  # of others, who have run a local cluster without such a home
+            (home / entry.name).symlink_to(entry)
+    return home
+
+
+def prepare(folder: Path, engine: str) -> None:
+    """Make what `drover run` needs."""
+    make_spark_home(folder)
     dump(chaos_network(), folder / "chaos.yaml")
-    (folder / "chaos.run.yaml").write_text(RUN_FILE, encoding="utf-8")
+    (folder / "chaos.run.yaml").write_text(RUN_FILE.replace("{engine}", engine), encoding="utf-8")
 
 
 class RunUnderFire:

@@ -17,7 +17,7 @@ from tests.flow.harness import Batch
 from tests.spark.conftest import Worlds
 from tests.spark.meters import SITES, assert_answers, expected, files_by_batch, meters, query, readings
 from tests.spark.queries.catalogs import begin, nodes_of, opened, queries
-from tests.spark.runs import World
+from tests.spark.runs import World, both_engines
 
 MANY = 60
 SAMPLED = 12  # of those that moved, and of the others
@@ -71,6 +71,7 @@ def test_without_an_allowance_nothing_is_searched(tmp_path: Path) -> None:
     assert refiner._thread is None
 
 
+@both_engines
 @pytest.mark.slow
 def test_refinement_moves_queries_with_their_state(
     spark: SparkSession, worlds: Worlds, monkeypatch: pytest.MonkeyPatch

@@ -32,7 +32,7 @@ from tests.flow.oracle import assert_same_rows
 from tests.spark.conftest import Worlds
 from tests.spark.crashes import POINTS, CrashError, Once, Point, dying, often_tidying, raise_crash
 from tests.spark.meters import START, assert_answers, expected, files_by_batch, meters, query, readings
-from tests.spark.runs import World
+from tests.spark.runs import World, both_engines
 
 MANY = 10_000
 FILTER = {"kind": "filter", "input": "readings"}
@@ -91,6 +91,7 @@ def move_some(handle: Handle, names: list[str]) -> dict[str, int]:
     return moved
 
 
+@both_engines
 @pytest.mark.slow
 def test_ten_thousand_queries_come_and_go_under_load(spark: SparkSession, worlds: Worlds) -> None:
     world = worlds(meters())
@@ -253,6 +254,7 @@ def run_until_done(world: World, files: list[Batch], wanted: list[Given], **opti
     raise AssertionError("it never finished")
 
 
+@both_engines
 @pytest.mark.slow
 @pytest.mark.parametrize("death", DEATHS)
 def test_a_run_with_queries_that_dies_loses_and_doubles_nothing(

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 from drover.flow.worker import WorkerCache
+from drover.spark.resident.inbox import INBOX_BYTES, Inbox
 from drover.spark.resident.node_server import Deliveries, HopRunner, NodeServer, serve
 from drover.spark.resident.routing import ResidentRouterTask
 from drover.spark.resident.wire import NodeAddress, new_secret
@@ -47,7 +48,8 @@ class LocalNode:
 class LocalNodes:
     """Takes the place of `ResidentNodes`."""
 
-    def __init__(self) -> None:
+    def __init__(self, inbox_bytes: int = INBOX_BYTES) -> None:
+        self.inbox_bytes = inbox_bytes
         self.secret = new_secret()
         self.nodes: dict[int, LocalNode] = {}
         self.starts = 0
@@ -56,14 +58,20 @@ class LocalNodes:
         for node in range(count):
             if node not in self.nodes:
                 self.nodes[node] = self._start(node)
+        return tuple(self.nodes[node].address for node in range(count))
+
+    def release(self, count: int) -> None:
         for node in [number for number in self.nodes if number >= count]:
             self.nodes.pop(node).end()
-        return tuple(self.nodes[node].address for node in range(count))
 
     def is_there(self, address: NodeAddress) -> bool:
         return address.node in self.nodes and self.nodes[address.node].address == address
 
-    def replace(self, node: int) -> None:
+    def replace(self, address: NodeAddress, _patience: float = 0.0) -> None:
+        if self.is_there(address):
+            self.lose(address.node)
+
+    def lose(self, node: int) -> None:
         self.nodes.pop(node).end()
 
     def close(self) -> None:
@@ -72,9 +80,9 @@ class LocalNodes:
 
     def _start(self, node: int) -> LocalNode:
         self.starts += 1
-        server = NodeServer("grpc://127.0.0.1:0", self.secret)
         cache = new_cache()
-        runner = HopRunner(node, server, Deliveries(self.secret), cache)
+        server = NodeServer("grpc://127.0.0.1:0", self.secret, cache, Inbox(self.inbox_bytes))
+        runner = HopRunner(node, server, Deliveries(self.secret))
         thread = threading.Thread(target=serve, args=(runner, lambda: True), daemon=True)
         thread.start()
         address = NodeAddress(node, f"grpc://127.0.0.1:{server.port}", uuid.uuid4().hex)

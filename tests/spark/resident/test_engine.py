@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Iterator, Sequence
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow.flight as fl
 import pytest
 
 from drover.errors import DroverError
@@ -18,21 +22,25 @@ from drover.spark.planner import Planner
 from drover.spark.queries.catalog import QueryCatalog
 from drover.spark.queries.service import QueryService
 from drover.spark.resident import engine as module
+from drover.spark.resident import node_server
 from drover.spark.resident.engine import ResidentEngine
+from drover.spark.resident.inbox import INBOX_BYTES
+from drover.spark.resident.node_server import Turn
 from drover.spark.sinks import Memory
+from drover.spark.tasks import NodeTask
 from tests.flow.harness import Batch, Harness
 from tests.flow.oracle import assert_same_rows
 from tests.simulation.spark import laid_out, unified
-from tests.spark.resident.local_nodes import LocalNodes, LocalRows
+from tests.spark.resident.local_nodes import LocalNode, LocalNodes, LocalRows
 from tests.spark.runs import chaos_network, ordered_batches
 
 
 class ResidentRun:
     """A driver whose batches run on nodes in threads."""
 
-    def __init__(self, network: Network, root: Path, nodes: int = 3) -> None:
+    def __init__(self, network: Network, root: Path, nodes: int = 3, inbox_bytes: int = INBOX_BYTES) -> None:
         self.network = network
-        self.nodes = LocalNodes()
+        self.nodes = LocalNodes(inbox_bytes)
         given: Any = self.nodes  # Any: what the engine calls of `ResidentNodes`
         self.engine = ResidentEngine(given)
         self.sinks = {stream: Memory() for stream in network.outputs}
@@ -113,6 +121,128 @@ def test_units_move_and_nodes_come_and_go(run: ResidentRun) -> None:
     assert len(run.nodes.nodes) == 1
 
 
+def turned(plan: Plan) -> Plan:
+    """The next plan, in which every unit is on another node."""
+    return Plan(plan.number + 1, plan.nodes, {unit: (node + 1) % plan.nodes for unit, node in plan.node_of.items()})
+
+
+def test_state_goes_from_node_to_node_and_nothing_is_read(run: ResidentRun) -> None:
+    for number, batch in enumerate(BATCHES):
+        run.process(batch, number)
+        assert run.read_bytes() == 0
+        run.planner.replan(turned)
+    assert_exact(run, BATCHES)
+
+
+def test_with_more_nodes_and_with_fewer_nothing_is_read(run: ResidentRun) -> None:
+    for number, batch in enumerate(BATCHES):
+        run.process(batch, number)
+        assert run.read_bytes() == 0
+        assert len(run.nodes.nodes) == run.planner.plan.nodes
+        run.planner.replan(methodcaller("scale", 1 + 2 * number % 5))
+    assert_exact(run, BATCHES)
+
+
+def test_state_whose_node_is_gone_is_read_from_the_log(run: ResidentRun) -> None:
+    read = []
+    for number, batch in enumerate(BATCHES):
+        run.process(batch, number)
+        read.append(run.read_bytes())
+        run.planner.replan(turned)
+        if number == 2:
+            for node in range(3):
+                run.nodes.lose(node)
+    assert [number for number, size in enumerate(read) if size > 0] == [3]
+    assert_exact(run, BATCHES)
+
+
+def test_a_node_that_refuses_to_lend_costs_time_and_nothing_else(
+    run: ResidentRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, batch in enumerate(BATCHES):
+        run.process(batch, number)
+        run.planner.replan(turned)
+        if number == 2:
+            monkeypatch.setattr(node_server, "lend", lambda _states, _request: None)
+    assert run.read_bytes() > 0
+    assert_exact(run, BATCHES)
+
+
+def test_frames_that_do_not_fit_into_memory_wait_in_files(tmp_path: Path) -> None:
+    run = ResidentRun(chaos_network(), tmp_path, inbox_bytes=0)
+    try:
+        for number, batch in enumerate(BATCHES):
+            run.process(batch, number)
+            assert [node.server.inbox.held for node in run.nodes.nodes.values()] == [0, 0, 0]
+        assert all(node.server.inbox.written > 0 for node in run.nodes.nodes.values())
+        assert_exact(run, BATCHES)
+    finally:
+        run.driver.close()
+
+
+class FrozenNode:
+    """Stops a node from answering, as if its process were stopped."""
+
+    def __init__(self, node: LocalNode, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.goes_on = threading.Event()
+        for name in ("do_action", "do_put", "do_get"):
+            monkeypatch.setattr(node.server, name, self._wait)
+
+    def _wait(self, *_args: object) -> None:
+        self.goes_on.wait(30)
+        raise fl.FlightUnavailableError("it was ended")
+
+
+@pytest.mark.parametrize("when", ["between batches", "while rows are routed", "while others send frames to it"])
+def test_a_frozen_node_is_replaced_and_the_batch_repeated(
+    run: ResidentRun, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    monkeypatch.setattr(module, "LOOK_EVERY", 0.05)
+    monkeypatch.setattr(module, "FROZEN", 0.2)
+    frozen: list[FrozenNode] = []
+    end = run.nodes.lose
+
+    def lose(node: int) -> None:
+        frozen[0].goes_on.set()
+        end(node)
+
+    monkeypatch.setattr(run.nodes, "lose", lose)
+
+    def freeze() -> None:
+        if not frozen:
+            frozen.append(FrozenNode(run.nodes.nodes[1], monkeypatch))
+
+    @contextlib.contextmanager
+    def freezing(_turn: Turn) -> Iterator[None]:
+        yield
+        freeze()
+
+    for number, batch in enumerate(BATCHES):
+        if number == 2 and when == "between batches":
+            freeze()
+        if number == 2 and when == "while others send frames to it":
+            monkeypatch.setattr(run.engine, "_watched", freezing)
+        run.process(batch, number, before=freeze if number == 2 and when == "while rows are routed" else lambda: None)
+    assert run.nodes.starts == 4
+    assert_exact(run, BATCHES)
+
+
+def test_an_operator_at_which_polars_panics_ends_no_batch_with_fewer_rows(
+    run: ResidentRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class PanicError(BaseException):
+        """Polars' own is no Exception, either."""
+
+    def panic(*_args: object) -> None:
+        raise PanicError("a bug in native code")
+
+    run.process(BATCHES[0], 0)
+    monkeypatch.setattr(NodeTask, "run", panic)
+    monkeypatch.setattr(threading, "excepthook", lambda _args: None)
+    with pytest.raises(Exception, match="a bug in native code"):
+        run.process(BATCHES[1], 1)
+
+
 @pytest.mark.parametrize("when", ["between batches", "while rows are routed"])
 def test_a_lost_node_is_replaced_and_the_batch_repeated(
     run: ResidentRun, monkeypatch: pytest.MonkeyPatch, when: str
@@ -126,7 +256,7 @@ def test_a_lost_node_is_replaced_and_the_batch_repeated(
 
             def lose(lost: list[int] = lost) -> None:
                 while lost:
-                    run.nodes.replace(lost.pop())
+                    run.nodes.lose(lost.pop())
 
             if when == "between batches":
                 lose()
@@ -147,9 +277,9 @@ def test_a_call_without_the_secret_is_refused(run: ResidentRun) -> None:
 
 def test_an_error_of_drover_in_a_node_is_that_error(run: ResidentRun, tmp_path: Path) -> None:
     run.process(BATCHES[0], 0)
-    run.nodes.replace(0)
-    run.nodes.replace(1)
-    run.nodes.replace(2)
+    run.nodes.lose(0)
+    run.nodes.lose(1)
+    run.nodes.lose(2)
     for file in (tmp_path / "state").glob("*.arrow"):
         file.write_bytes(b"")
     with pytest.raises(DroverError, match="arrow"):

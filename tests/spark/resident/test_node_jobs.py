@@ -8,7 +8,9 @@ from collections.abc import Iterator
 import pyarrow.flight as fl
 import pytest
 
-from drover.spark.resident.node_jobs import NodeRegistry
+from drover.errors import DroverError
+from drover.spark.resident.inbox import INBOX_BYTES
+from drover.spark.resident.node_jobs import NodeRegistry, inbox_bytes
 from drover.spark.resident.node_server import REGISTER
 from drover.spark.resident.wire import NodeAddress, call_options, dumps, new_secret
 
@@ -49,3 +51,19 @@ def test_it_waits_for_all_nodes(registry: NodeRegistry) -> None:
 def test_an_unknown_action_is_refused(registry: NodeRegistry) -> None:
     with fl.connect(registry.location) as client, pytest.raises(fl.FlightServerError, match="unknown action 'x'"):
         list(client.do_action(fl.Action("x", b""), call_options(SECRET)))
+
+
+def test_a_job_that_has_ended_forgets_only_its_own_node(registry: NodeRegistry) -> None:
+    mine = NodeAddress(0, "grpc://127.0.0.1:1", "a", "new job")
+    register(registry, mine)
+    registry.forget(0, "old job")
+    assert registry.known(0) == mine
+    registry.forget(0, "new job")
+    assert registry.known(0) is None
+
+
+def test_how_many_bytes_wait_in_memory_is_a_setting() -> None:
+    assert inbox_bytes(None) == INBOX_BYTES
+    assert inbox_bytes("1000") == 1000
+    with pytest.raises(DroverError, match="inboxBytes is '1g', but must be a whole number of bytes"):
+        inbox_bytes("1g")

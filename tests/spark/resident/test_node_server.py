@@ -45,7 +45,7 @@ def test_a_node_ends_when_its_driver_has_been_silent_for_long(monkeypatch: pytes
     monkeypatch.setattr(module, "LOOK_EVERY", 0.01)
     monkeypatch.setattr(module, "PATIENCE", 0.05)
     looked: list[bool] = []
-    with NodeServer("grpc://127.0.0.1:0", "secret") as server:
+    with NodeServer("grpc://127.0.0.1:0", "secret", new_cache()) as server:
 
         def driver_lives() -> bool:
             looked.append(lives)
@@ -53,6 +53,6 @@ def test_a_node_ends_when_its_driver_has_been_silent_for_long(monkeypatch: pytes
                 server.work.put(None)  # otherwise a node whose driver lives would go on for ever
             return lives
 
-        runner: Any = HopRunner(0, server, Deliveries("secret"), new_cache())  # Any: none of its hops is run
+        runner: Any = HopRunner(0, server, Deliveries("secret"))  # Any: none of its hops is run
         serve(runner, driver_lives)
     assert (len(looked) == 20) is lives

@@ -6,18 +6,21 @@ Rule 2: whatever happens to a node in a turn, the turn fails as a whole. The dri
 
 from __future__ import annotations
 
+import logging
 import pickle
 import threading
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, TypeVar
 
 import pyarrow.flight as fl
 from pyspark.sql import DataFrame
 
+from drover.control.engine_choice import EngineChoice
 from drover.errors import DroverError, TableError
 from drover.flow.frames import Frame, FrameKind
 from drover.flow.schedule import HopNode, Schedule
@@ -30,11 +33,24 @@ from drover.spark.resident.routing import ResidentRouterTask
 from drover.spark.resident.wire import UNKNOWN_TURN, HopRequest, NodeAddress, call_options, dumps
 from drover.spark.tasks import FRAME_TYPE, RouterTask, SourceLayout, frames_of
 
-LOOK_EVERY: Final = 2.0  # seconds between two looks at nodes that have not answered
+LOOK_EVERY: Final = 2.0  # seconds between two looks at the nodes while a turn runs
 FROZEN: Final = 20.0  # seconds without an answer to a ping after which a node is replaced
+NOTICE: Final = 5.0  # seconds in which Spark notices by itself that a node has ended
+MOST_CALLS: Final = 1024  # at once; a thread begins when it is needed
 GONE: Final = (fl.FlightUnavailableError, fl.FlightCancelledError, fl.FlightTimedOutError)
+log = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
+
+
+class NodeLostError(WorkerDiedError):
+    """A resident node has died, or does not answer any more."""
+
+    def __init__(self, address: NodeAddress, *, frozen: bool = False) -> None:
+        how = "does not answer" if frozen else "died"
+        super().__init__(f"resident node {address.node} {how}, and is started again", address.node)
+        self.address = address
+        self.frozen = frozen
 
 
 @dataclass(slots=True)
@@ -54,13 +70,21 @@ class NodeClients:
         reader = self._client("work", address).do_get(fl.Ticket(dumps(request)), call_options(self.secret))
         return [frame for chunk in reader for frame in frames_of(chunk.data.columns)]
 
-    def ping(self, address: NodeAddress) -> bool:
-        """Return whether a node answers in time."""
+    def look(self, address: NodeAddress) -> NodeLostError | None:
+        """Return the loss of a node that does not answer a ping; None if it answers."""
         try:
             list(self._client("ping", address).do_action(fl.Action(PING, b""), call_options(self.secret, FROZEN)))
+        except fl.FlightTimedOutError:
+            return NodeLostError(address, frozen=True)
         except fl.FlightError:
-            return False
-        return True
+            return NodeLostError(address)
+        return None
+
+    def forget(self, address: NodeAddress) -> None:
+        """Close the connections to a node that is lost."""
+        with self._lock:
+            for key in [key for key in self._clients if key[1] == address.location]:
+                self._clients.pop(key).close()
 
     def _client(self, purpose: str, address: NodeAddress) -> fl.FlightClient:
         with self._lock:
@@ -81,46 +105,70 @@ class ResidentEngine:
     def __init__(self, nodes: ResidentNodes) -> None:
         self._nodes = nodes
         self._clients = NodeClients(nodes.secret)
-        self._pool = ThreadPoolExecutor(64, "drover turn")
+        self._pool = ThreadPoolExecutor(MOST_CALLS, "drover turn")
+        self._looks = ThreadPoolExecutor(MOST_CALLS, "drover look")  # not behind calls that a frozen node keeps waiting
+        self._holders: dict[str, NodeAddress] = {}  # by operator: the node that ran it in the last turn
 
     def run(
         self, rows: DataFrame, layout: SourceLayout, assignment: Assignment, meanwhile: Callable[[], None]
     ) -> BatchResult:
         """Run one micro-batch."""
         nodes = self._nodes.ensure(assignment.schedule.nodes)
+        places = _nodes_of(assignment, nodes)
+        turn = Turn(uuid.uuid4().hex, assignment, nodes, self._moved(places))
         try:
             with overlapped(meanwhile):
-                frames = self._run_turn(rows, layout, Turn(uuid.uuid4().hex, assignment, nodes))
+                frames = self._run_turn(rows, layout, turn)
+        except NodeLostError as lost:
+            self._replace(lost)
+            raise
         except DroverError:
             raise
-        except Exception:
-            self._look_after(nodes)  # routers and other nodes fail if they cannot reach a node
-            raise
-        return gather(*fetch(frames, assignment.root))
+        except Exception as error:
+            found = self._find_lost(turn.involved)  # routers and other nodes fail if they cannot reach a node
+            if found is None and UNKNOWN_TURN in str(error):
+                raise WorkerDiedError("a resident node was started again while a batch ran") from error
+            if found is None:
+                raise
+            self._replace(found)
+            raise found from error
+        self._holders = places
+        self._nodes.release(assignment.schedule.nodes)
+        return replace(gather(*fetch(frames, assignment.root)), engine=str(EngineChoice.RESIDENT))
+
+    def _moved(self, places: Mapping[str, NodeAddress]) -> dict[str, NodeAddress]:
+        """Return the nodes that have the state of operators which run elsewhere now, if they still live."""
+        return {
+            operator: before
+            for operator, before in self._holders.items()
+            if operator in places and places[operator] != before and self._nodes.is_there(before)
+        }
 
     def _run_turn(self, rows: DataFrame, layout: SourceLayout, turn: Turn) -> list[Frame]:
         """Return the frames that routers and nodes have for the driver."""
         schedule = turn.assignment.schedule
-        self._on_each(turn.nodes, partial(self._clients.begin, pickle.dumps(turn)))
+        self._on_each(turn, turn.nodes, partial(self._clients.begin, pickle.dumps(turn)))
         task = ResidentRouterTask(turn.name, RouterTask(turn.assignment, layout), turn.nodes, self._nodes.secret)
         what = f"drover batch {turn.assignment.batch}: {len(layout.shapes)} sources to {schedule.nodes} resident nodes"
-        routed = list(collect_frames(rows.sparkSession, rows.mapInArrow(task, FRAME_TYPE), what))
+        with self._watched(turn):
+            routed = list(collect_frames(rows.sparkSession, rows.mapInArrow(task, FRAME_TYPE), what))
         frames = [one for one in routed if one.port.kind is not FrameKind.ROUTER_ATTEMPT]
         routers = tuple(one.port.stream for one in routed if one.port.kind is FrameKind.ROUTER_ATTEMPT)
         for hop in range(schedule.hops):
             request = HopRequest(turn.name, hop, routers)
             working = [turn.nodes[node] for node in _working(schedule, hop)]
-            for made in self._on_each(working, partial(self._clients.run_hop, request)):
+            for made in self._on_each(turn, working, partial(self._clients.run_hop, request)):
                 frames += made
         return frames
 
     def close(self) -> None:
         """Stop the nodes."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._pool, self._looks):
+            pool.shutdown(wait=False, cancel_futures=True)
         self._clients.close()
         self._nodes.close()
 
-    def _on_each(self, nodes: Sequence[NodeAddress], call: Callable[[NodeAddress], Answer]) -> list[Answer]:
+    def _on_each(self, turn: Turn, nodes: Sequence[NodeAddress], call: Callable[[NodeAddress], Answer]) -> list[Answer]:
         """Call nodes at once; return the answers in their order, or raise the first error."""
         running = {self._pool.submit(call, address): address for address in nodes}
         waiting: set[Future[Answer]] = set(running)
@@ -129,18 +177,51 @@ class ResidentEngine:
             for one in done:
                 if (error := one.exception()) is not None:
                     raise _read_error(error, running[one])
-            if not done:
-                self._look_after([running[one] for one in waiting])
+            # All nodes, not only those that were called: they may wait for one that has no work of its own.
+            if not done and (lost := self._find_lost(turn.involved)) is not None:
+                raise lost
         return [one.result() for one in running]
 
-    def _look_after(self, addresses: Sequence[NodeAddress]) -> None:
-        """Raise WorkerDiedError if a node is gone or frozen; a frozen one is replaced."""
-        for address in addresses:
-            if not self._nodes.is_there(address):
-                raise _lost(address)
-            if not self._clients.ping(address):
-                self._nodes.replace(address.node)
-                raise _lost(address)
+    @contextmanager
+    def _watched(self, turn: Turn) -> Iterator[None]:
+        """Replace nodes that are lost while the block runs: a router that waits for one fails then."""
+        ended = threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(LOOK_EVERY):
+                if (lost := self._find_lost(turn.involved)) is not None:
+                    self._replace(lost)
+                    return
+
+        watching = self._pool.submit(watch)
+        try:
+            yield
+        finally:
+            ended.set()
+            watching.result()
+
+    def _find_lost(self, addresses: Sequence[NodeAddress]) -> NodeLostError | None:
+        """Return the loss of the first node that is gone or frozen; None if all answer."""
+        gone = (NodeLostError(address) for address in addresses if not self._nodes.is_there(address))
+        if (lost := next(gone, None)) is not None:
+            return lost
+        return next((lost for lost in self._looks.map(self._clients.look, addresses) if lost is not None), None)
+
+    def _replace(self, lost: NodeLostError) -> None:
+        """Let Spark start a lost node again, so that the next turn does not meet it."""
+        log.warning("%s", lost)
+        self._clients.forget(lost.address)
+        self._nodes.replace(lost.address, 0.0 if lost.frozen else NOTICE)
+
+
+def _nodes_of(assignment: Assignment, nodes: Sequence[NodeAddress]) -> dict[str, NodeAddress]:
+    """Return the node of every operator that may have state."""
+    return {
+        operator.name: nodes[place.node]
+        for place, operators in assignment.schedule.runs.items()
+        for operator in operators
+        if operator.holds_state
+    }
 
 
 def _working(schedule: Schedule, hop: int) -> list[int]:
@@ -152,14 +233,10 @@ def _working(schedule: Schedule, hop: int) -> list[int]:
     ]
 
 
-def _lost(address: NodeAddress) -> WorkerDiedError:
-    return WorkerDiedError(f"node {address.node} died or does not answer", address.node)
-
-
 def _read_error(error: BaseException, address: NodeAddress) -> BaseException:
     """Return the error that a call to a node stands for."""
-    if isinstance(error, GONE) or (isinstance(error, fl.FlightError) and UNKNOWN_TURN in str(error)):
-        return _lost(address)
+    if isinstance(error, GONE):
+        return NodeLostError(address)
     kind = getattr(error, "extra_info", b"").decode()
     text = str(error).partition(". Detail:")[0]
     if kind == TableError.__name__:

@@ -9,19 +9,28 @@ from __future__ import annotations
 import logging
 import threading
 import time
+import uuid
 from typing import Any, Final
 
 import pyarrow.flight as fl
-from pyspark import InheritableThread
+from pyspark import InheritableThread, SparkContext
 from pyspark.sql import SparkSession
 
-from drover.errors import DroverError
+from drover import wording
+from drover.errors import DroverError, shorten
+from drover.spark.resident.inbox import INBOX_BYTES
 from drover.spark.resident.node_server import PING, REGISTER, STOP, NodeProgram
 from drover.spark.resident.wire import NodeAddress, call_options, loads, new_secret, server_middleware
+from drover.spark.slots import has_fixed_slots, task_slots
 
 START_SECONDS: Final = 60.0  # until a node must have registered
 PAUSE: Final = 0.5  # seconds before a failed job is submitted again
 STOP_SECONDS: Final = 5.0
+INBOX_SETTING: Final = "spark.drover.inboxBytes"
+WAY_OUT: Final = (
+    "A resident node needs a slot of Spark for itself, and reading needs one more. "
+    "Give Spark more cores, use fewer nodes, or write engine: shuffle."
+)
 log = logging.getLogger(__name__)
 
 
@@ -45,11 +54,12 @@ class NodeRegistry(fl.FlightServerBase):  # type: ignore[misc]  # pyarrow has no
             raise fl.FlightServerError(f"unknown action {action.type!r}")
         return [b""]
 
-    def forget(self, node: int) -> None:
-        """Remove a node whose task has ended."""
+    def forget(self, node: int, job: str | None = None) -> None:
+        """Remove a node whose task has ended; with `job`, only if that job has started it."""
         with self._changed:
-            self._known.pop(node, None)
-            self._changed.notify_all()
+            if node in self._known and job in (None, self._known[node].job):
+                del self._known[node]
+                self._changed.notify_all()
 
     def known(self, node: int) -> NodeAddress | None:
         """Return where a node is; None if its task does not run."""
@@ -69,81 +79,127 @@ class NodeRegistry(fl.FlightServerBase):  # type: ignore[misc]  # pyarrow has no
             return tuple(self._known[node] for node in range(count))
 
 
+class NodeKeeper:
+    """Keeps one node running, as one Spark job after another, until it is told to end."""
+
+    def __init__(
+        self, context: SparkContext, registry: NodeRegistry, name: str, node: int, program: NodeProgram
+    ) -> None:
+        self.job = f"{name} node {node} {program.job}"
+        self._context = context
+        self._registry = registry
+        self._node = node
+        self._program = program
+        self._ending = threading.Event()
+        self._thread = InheritableThread(target=self._keep_running, daemon=True)
+        self._thread.start()
+
+    @property
+    def runs(self) -> bool:
+        """Whether it keeps the node running."""
+        return self._thread.is_alive()
+
+    def cancel(self) -> None:
+        """End the task of the node by force: Spark kills its process. Another one is started, unless this is ending."""
+        self._context.cancelJobGroup(self.job)
+
+    def end(self, secret: str) -> None:
+        """Ask the node to end, and let it end by force if it cannot hear that; `wait` waits for it."""
+        self._ending.set()
+        address = self._registry.known(self._node)
+        try:
+            if address is not None:
+                with fl.connect(address.location) as client:
+                    list(client.do_action(fl.Action(STOP, b""), call_options(secret, STOP_SECONDS)))
+        except fl.FlightError:
+            self.cancel()
+
+    def wait(self) -> None:
+        """Wait until the node has ended; a hop that does not end is ended by force."""
+        self._thread.join(STOP_SECONDS)
+        if self._thread.is_alive():
+            self.cancel()
+
+    def _keep_running(self) -> None:
+        while not self._ending.is_set():
+            self._context.setJobGroup(self.job, f"drover node {self._node}", interruptOnCancel=True)
+            try:
+                self._context.parallelize([self._node], 1).mapPartitions(self._program).collect()
+            except Exception as error:  # noqa: BLE001 - Spark raises many kinds, and the answer is the same
+                if not self._ending.is_set():
+                    log.warning("node %s ended: %s. It is started again.", self._node, str(error).splitlines()[0])
+            self._registry.forget(self._node, self._program.job)
+            self._ending.wait(PAUSE)
+
+
 class ResidentNodes:
     """Keeps the nodes of one run alive."""
 
     def __init__(self, spark: SparkSession, run: str) -> None:
         self.secret = new_secret()
+        self._spark = spark
         self._context = spark.sparkContext
         self._run = run
+        self._inbox_bytes = inbox_bytes(spark.conf.get(INBOX_SETTING, None))
         self._registry = NodeRegistry(spark.conf.get("spark.driver.host") or "127.0.0.1", self.secret)
-        self._threads: dict[int, InheritableThread] = {}
-        self._wanted = 0
-        self._closed = threading.Event()
+        self._keepers: dict[int, NodeKeeper] = {}
 
     def ensure(self, count: int, seconds: float = START_SECONDS) -> tuple[NodeAddress, ...]:
-        """Return the addresses of so many nodes, once all of them run."""
-        self._wanted = count
-        for node in range(count):
-            if node not in self._threads or not self._threads[node].is_alive():
-                self._threads[node] = InheritableThread(target=self._keep_running, args=(node,), daemon=True)
-                self._threads[node].start()
-        for node in [number for number in self._threads if number >= count]:
-            self._stop(node)
-            del self._threads[node]
+        """Return the addresses of so many nodes, once all of them run. Nodes beyond these run on until `release`."""
+        end = time.monotonic() + seconds
+        missing = [node for node in range(count) if node not in self._keepers or not self._keepers[node].runs]
+        if missing and has_fixed_slots(str(self._context.master)):
+            self._demand_slots(count, 0.0)
+        for node in missing:
+            self._keepers[node] = self._start(node)
         found = self._registry.wait_for(count, seconds)
         if found is None:
-            missing = [node for node in range(count) if self._registry.known(node) is None]
-            raise DroverError(
-                f"nodes {missing} did not start within {seconds:.0f} s. A resident node needs a slot of Spark for "
-                "itself, besides one for reading. Give Spark more cores, use fewer nodes, or write engine: shuffle."
-            )
+            silent = [node for node in range(count) if self._registry.known(node) is None]
+            raise DroverError(f"nodes {silent} did not start within {seconds:.0f} s. {WAY_OUT}")
+        if missing:
+            self._demand_slots(count, end)
         return found
+
+    def _demand_slots(self, count: int, end: float) -> None:
+        """Wait for a slot beside those of the nodes; otherwise nobody could read. DroverError if none comes."""
+        while (slots := task_slots(self._spark)) <= count:
+            if time.monotonic() > end:
+                raise DroverError(f"nodes is {count}, but Spark has {wording.count(slots, 'slot')}. {WAY_OUT}")
+            time.sleep(PAUSE)
+
+    def release(self, count: int) -> None:
+        """Stop the nodes from number `count` on: no batch needs them any more."""
+        for node in [number for number in self._keepers if number >= count]:
+            self._keepers.pop(node).end(self.secret)
+            self._registry.forget(node)
 
     def is_there(self, address: NodeAddress) -> bool:
         """Return whether a node has not been started again since it had this address."""
         return self._registry.known(address.node) == address
 
-    def wait_until_gone(self, address: NodeAddress, seconds: float = START_SECONDS) -> bool:
-        """Wait until Spark has noticed that a node ended; return False if it has not after so many seconds."""
-        return self._registry.wait_until_gone(address, seconds)
-
-    def replace(self, node: int) -> None:
-        """End the task of a node that does not answer; another one is started."""
-        self._context.cancelJobGroup(self._group(node))
-        self._registry.forget(node)
+    def replace(self, address: NodeAddress, patience: float = 0.0) -> None:
+        """Make sure that a lost node is started again; Spark has so many seconds to notice by itself that it ended."""
+        if not self._registry.wait_until_gone(address, patience) and address.node in self._keepers:
+            self._keepers[address.node].cancel()
+            self._registry.forget(address.node, address.job)
 
     def close(self) -> None:
         """Stop all nodes."""
-        self._closed.set()
-        for node in self._threads:
-            self._stop(node)
-        for thread in self._threads.values():
-            thread.join(STOP_SECONDS)
+        for keeper in self._keepers.values():
+            keeper.end(self.secret)
+        for keeper in self._keepers.values():
+            keeper.wait()
         self._registry.shutdown()
 
-    def _stop(self, node: int) -> None:
-        address = self._registry.known(node)
-        self._registry.forget(node)
-        try:
-            if address is not None:
-                client = fl.connect(address.location)
-                list(client.do_action(fl.Action(STOP, b""), call_options(self.secret, STOP_SECONDS)))
-                client.close()
-        except fl.FlightError:
-            self._context.cancelJobGroup(self._group(node))
+    def _start(self, node: int) -> NodeKeeper:
+        program = NodeProgram(self._registry.location, self.secret, uuid.uuid4().hex[:8], self._inbox_bytes)
+        return NodeKeeper(self._context, self._registry, f"drover {self._run}", node, program)
 
-    def _group(self, node: int) -> str:
-        return f"drover {self._run} node {node}"
 
-    def _keep_running(self, node: int) -> None:
-        program = NodeProgram(self._registry.location, self.secret)
-        while not self._closed.is_set() and node < self._wanted:
-            self._context.setJobGroup(self._group(node), f"drover node {node}", interruptOnCancel=True)
-            try:
-                self._context.parallelize([node], 1).mapPartitions(program).collect()
-            except Exception as error:  # noqa: BLE001 - Spark raises many kinds, and the answer is the same
-                if not self._closed.is_set():
-                    log.warning("node %s ended: %s. It is started again.", node, str(error).splitlines()[0])
-                    time.sleep(PAUSE)
-            self._registry.forget(node)
+def inbox_bytes(given: str | None) -> int:
+    """Return the bytes of frames that may wait in a node's memory, from a setting of Spark."""
+    if given is None:
+        return INBOX_BYTES
+    if not (given.isascii() and given.isdigit()):
+        raise DroverError(f"{INBOX_SETTING} is {shorten(given)}, but must be a whole number of bytes. Correct it.")
+    return int(given)

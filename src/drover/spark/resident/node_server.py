@@ -14,7 +14,7 @@ import queue
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -23,9 +23,11 @@ import pyarrow.flight as fl
 
 from drover.errors import DroverError
 from drover.flow.frames import DRIVER
+from drover.flow.lending import LentPart, PartRequest, lend
 from drover.flow.worker import Assignment, WorkerCache
 from drover.spark.resident.frame_split import split_frames
-from drover.spark.resident.inbox import Inbox, UnknownTurnError
+from drover.spark.resident.inbox import INBOX_BYTES, Inbox, UnknownTurnError
+from drover.spark.resident.state_transfer import NOT_HERE, StateBorrower, from_table, to_table
 from drover.spark.resident.wire import (
     FrameDelivery,
     HopRequest,
@@ -40,6 +42,7 @@ from drover.spark.tasks import CACHE, FRAME_SCHEMA, NodeTask
 
 BEGIN: Final = "begin"
 PING: Final = "ping"
+STATE: Final = b"state:"  # how the ticket begins with which a node asks another one for state
 STOP: Final = "stop"
 REGISTER: Final = "register"
 LOOK_EVERY: Final = 5.0  # seconds between two looks at the driver
@@ -53,6 +56,12 @@ class Turn:
     name: str
     assignment: Assignment
     nodes: tuple[NodeAddress, ...]
+    holders: Mapping[str, NodeAddress] = field(default_factory=dict)  # who has the state of operators that moved
+
+    @property
+    def involved(self) -> tuple[NodeAddress, ...]:
+        """Every node that the turn needs."""
+        return (*self.nodes, *sorted(set(self.holders.values()) - set(self.nodes), key=lambda one: one.node))
 
 
 @dataclass(slots=True)
@@ -66,7 +75,7 @@ class HopWork:
 
 
 class Deliveries:
-    """Sends frames to other nodes; connections are kept as long as a node stays where it is."""
+    """Sends frames to other nodes, and asks them for state; connections are kept from batch to batch."""
 
     def __init__(self, secret: str) -> None:
         self._options = call_options(secret)
@@ -74,21 +83,30 @@ class Deliveries:
 
     def send(self, location: str, delivery: FrameDelivery, batches: list[pa.RecordBatch]) -> None:
         """Send frames; return when the other node has all of them."""
-        if location not in self._clients:
-            self._clients[location] = fl.connect(location)
         descriptor = fl.FlightDescriptor.for_command(dumps(delivery))
-        writer, _ = self._clients[location].do_put(descriptor, FRAME_SCHEMA, self._options)
+        writer, _ = self._client(location).do_put(descriptor, FRAME_SCHEMA, self._options)
         with writer:  # its end waits until the other node has taken the frames, or raises its error
             for batch in batches:
                 writer.write_batch(batch)
+
+    def fetch(self, holder: NodeAddress, request: PartRequest) -> LentPart:
+        """Return a part of the state that another node has; FlightError if it does not have it."""
+        ticket = fl.Ticket(STATE + pickle.dumps(request))
+        return from_table(self._client(holder.location).do_get(ticket, self._options).read_all())
+
+    def _client(self, location: str) -> fl.FlightClient:
+        if location not in self._clients:
+            self._clients[location] = fl.connect(location)
+        return self._clients[location]
 
 
 class NodeServer(fl.FlightServerBase):  # type: ignore[misc]  # pyarrow has no types
     """Receives frames, and passes hops on to the main thread."""
 
-    def __init__(self, location: str, secret: str) -> None:
+    def __init__(self, location: str, secret: str, cache: WorkerCache, inbox: Inbox | None = None) -> None:
         super().__init__(location, middleware=server_middleware(secret))
-        self.inbox = Inbox()
+        self.inbox = Inbox() if inbox is None else inbox
+        self.cache = cache
         self.turn: Turn | None = None
         self.work: queue.SimpleQueue[HopWork | None] = queue.SimpleQueue()
         self.heard = time.monotonic()  # when the driver last called
@@ -98,7 +116,7 @@ class NodeServer(fl.FlightServerBase):  # type: ignore[misc]  # pyarrow has no t
         """Take frames from a router or from another node."""
         delivery = loads(FrameDelivery, descriptor.command)
         try:
-            self.inbox.put(delivery, [chunk.data for chunk in reader])
+            self.inbox.put(delivery, (chunk.data for chunk in reader))
         except UnknownTurnError as error:
             raise fl.FlightServerError(str(error)) from error
 
@@ -114,7 +132,9 @@ class NodeServer(fl.FlightServerBase):  # type: ignore[misc]  # pyarrow has no t
         return [str(os.getpid()).encode()]
 
     def do_get(self, _context: Any, ticket: Any) -> fl.RecordBatchStream:
-        """Run a hop, and return its frames for the driver."""
+        """Run a hop and return its frames for the driver, or lend state to another node."""
+        if ticket.ticket.startswith(STATE):
+            return self._lend(pickle.loads(ticket.ticket[len(STATE) :]))  # only nodes of the run have the secret
         self.heard = time.monotonic()
         work = HopWork(loads(HopRequest, ticket.ticket))
         self.work.put(work)
@@ -124,6 +144,12 @@ class NodeServer(fl.FlightServerBase):  # type: ignore[misc]  # pyarrow has no t
             raise fl.FlightServerError(str(work.error), extra_info=kind.encode()) from work.error
         return fl.RecordBatchStream(pa.Table.from_batches(work.batches, FRAME_SCHEMA))
 
+    def _lend(self, request: PartRequest) -> fl.RecordBatchStream:
+        lent = lend(self.cache.states, request)
+        if lent is None:
+            raise fl.FlightServerError(NOT_HERE)
+        return fl.RecordBatchStream(to_table(lent))
+
 
 @dataclass(slots=True)
 class HopRunner:
@@ -132,15 +158,16 @@ class HopRunner:
     node: int
     server: NodeServer
     deliveries: Deliveries
-    cache: WorkerCache = field(default_factory=lambda: CACHE)
 
     def run(self, request: HopRequest) -> list[pa.RecordBatch]:
         """Run a hop, send its frames to other nodes, and return those for the driver."""
         turn = self.server.turn
         if turn is None or turn.name != request.turn:
             raise UnknownTurnError
+        cache = self.server.cache
+        cache.borrow = StateBorrower(turn.holders, self.deliveries.fetch)
         batches = iter(self.server.inbox.take(turn.name, request.hop, request.routers))
-        made = NodeTask(turn.assignment, request.hop).run(batches, self.node, uuid.uuid4().hex[:12], self.cache)
+        made = NodeTask(turn.assignment, request.hop).run(batches, self.node, uuid.uuid4().hex[:12], cache)
         for_driver: list[pa.RecordBatch] = []
         for place, frames in split_frames(made).items():
             if place.hop == DRIVER:
@@ -170,8 +197,10 @@ def serve(runner: HopRunner, driver_lives: Callable[[], bool]) -> None:
             return
         try:
             work.batches = runner.run(work.request)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the driver must know
-            work.error = error
+        except BaseException as error:
+            work.error = error  # whatever it is, the driver must know: Polars panics with more than an Exception
+            if not isinstance(error, Exception):
+                raise
         finally:
             work.done.set()
 
@@ -182,6 +211,8 @@ class NodeProgram:
 
     registry: str  # location of the driver's registry
     secret: str
+    job: str = ""
+    inbox_bytes: int = INBOX_BYTES
 
     def __call__(self, numbers: Iterable[int]) -> Iterator[int]:
         """Serve until the driver ends."""
@@ -194,11 +225,15 @@ class NodeProgram:
         scheme, _, host_port = self.registry.partition("://")
         host, _, port = host_port.rpartition(":")
         mine = reachable_host(host, int(port))
-        server = NodeServer(f"{scheme}://{mine}:0", self.secret)
+        server = NodeServer(f"{scheme}://{mine}:0", self.secret, CACHE, Inbox(self.inbox_bytes))
         registry = fl.connect(self.registry)
-        address = NodeAddress(node, f"{scheme}://{mine}:{server.port}", uuid.uuid4().hex)
+        address = NodeAddress(node, f"{scheme}://{mine}:{server.port}", uuid.uuid4().hex, self.job)
+
+        parent = os.getppid()
 
         def driver_lives() -> bool:
+            if os.getppid() != parent:  # Spark's daemon of workers has died, and only it could end this process
+                server.work.put(None)
             try:
                 list(registry.do_action(fl.Action(PING, b""), call_options(self.secret, LOOK_EVERY)))
             except fl.FlightError:

@@ -49,6 +49,7 @@ class NodeAddress:
     node: int
     location: str
     start: str
+    job: str = ""  # the Spark job that its task belongs to
 
 
 def dumps(word: FrameDelivery | HopRequest | NodeAddress) -> bytes:

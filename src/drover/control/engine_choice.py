@@ -1,0 +1,75 @@
+"""Which engine computes the batches of a run, and why.
+
+Rule 1: a choice is made once, when the run starts, and is told with its reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from drover.errors import DroverError, nearest, shorten
+from drover.wording import count
+
+
+class EngineChoice(StrEnum):
+    """How batches are computed."""
+
+    AUTO = "auto"  # resident if Spark has slots for all nodes and a reader, else shuffle
+    RESIDENT = "resident"  # nodes are Spark tasks that stay
+    SHUFFLE = "shuffle"  # one Spark job per batch, with a shuffle per hop
+
+
+DEFAULT_ENGINE: Final = EngineChoice.SHUFFLE
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSlots:
+    """What a choice depends on: the tasks that Spark can run at once, and its setting that encrypts, if it has one."""
+
+    slots: int
+    encrypted_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EngineInUse:
+    """The engine of a run; `why` is empty if somebody named it."""
+
+    engine: EngineChoice
+    why: str = ""
+
+    def __str__(self) -> str:
+        return f"engine {self.engine}, because {self.why}" if self.why else f"engine {self.engine}"
+
+
+def engine_choice(given: str) -> EngineChoice:
+    """Return the engine of this name; DroverError if there is none."""
+    try:
+        return EngineChoice(given)
+    except ValueError:
+        choices = ", ".join(EngineChoice)
+        hint = nearest(given, set(EngineChoice))
+        raise DroverError(f"engine is {shorten(given)}, but must be one of {choices}. {hint}Choose one.") from None
+
+
+def choose_engine(choice: EngineChoice, spark: SparkSlots, nodes: int) -> EngineInUse:
+    """Return the engine for a run with so many nodes; DroverError if it cannot be the one that was named."""
+    if choice is EngineChoice.SHUFFLE:
+        return EngineInUse(choice)
+    if spark.encrypted_by is not None:
+        return _without_encryption(choice, spark.encrypted_by)
+    if choice is EngineChoice.RESIDENT:
+        return EngineInUse(choice)
+    fits = spark.slots > nodes
+    words = f"{count(nodes, 'node')} and a reader {'' if fits else 'do not '}fit into {count(spark.slots, 'slot')}"
+    return EngineInUse(EngineChoice.RESIDENT if fits else EngineChoice.SHUFFLE, f"{words} of Spark")
+
+
+def _without_encryption(choice: EngineChoice, setting: str) -> EngineInUse:
+    if choice is EngineChoice.AUTO:
+        return EngineInUse(EngineChoice.SHUFFLE, f"{setting} is on, and resident nodes do not encrypt what they send")
+    raise DroverError(
+        f"engine is resident, but {setting} is on, and resident nodes do not encrypt the rows that they send to each "
+        f"other. Write engine: shuffle, or switch {setting} off."
+    )
