@@ -11,6 +11,7 @@ from benchmarks.compare import Outcome
 NAMES: Mapping[str, str] = {
     "join": "stream-stream join against Spark's, on both of its state stores",
     "aggregate": "sixteen window aggregates against eight queries of Spark, and against the best single one",
+    "panes": "the same aggregates in one process, on one node against a node each",
     "overhead": "pass-through operators against a bare mapInArrow",
     "move": "moving an aggregate against stopping a query and starting it again",
     "memory": "a worker's memory against the Arrow size of a join's window",

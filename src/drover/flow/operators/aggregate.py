@@ -14,13 +14,13 @@ from typing import Final
 import polars as pl
 
 from drover.flow.operators.base import CompileContext, Frames, UnitState, Watermarks, on_time
-from drover.flow.operators.partials import make_partial
+from drover.flow.operators.panes import PANE, PaneKey, PaneNeeds, pane_of_row, panes_of_rows
+from drover.flow.operators.partials import common_prefix, make_partial
 from drover.network.durations import Micros
 from drover.network.expressions import parse_aggregate, to_polars
 from drover.network.operators import WINDOW_END, WINDOW_START, WINDOW_TIME, Aggregate
 from drover.network.types import TIMESTAMP, polars_type
 
-PANE: Final = "drover.pane"  # first microsecond of a pane; names with a dot cannot collide with columns
 START: Final = "drover.start"  # first microsecond of a window
 VALUE: Final = "drover.value"
 PANES: Final = "panes"  # the part of the state that has them
@@ -39,10 +39,22 @@ class RunAggregate:
         self.pane = math.gcd(operator.size, operator.advance)
         self.groups = list(operator.group_by)
         calls = [(named.name, parse_aggregate(named.expression, schema.types)) for named in operator.compute]
+        merged = {name: call for name, call in calls if call.function != "count distinct"}
         self.partials = {
             name: make_partial(call, self.time, f"drover.{index}.")
             for index, (name, call) in enumerate(calls)
-            if call.function != "count distinct"
+            if name in merged
+        }
+        common = {name: make_partial(call, self.time, common_prefix(call)) for name, call in merged.items()}
+        self.needs = PaneNeeds(
+            PaneKey(self.pane, frozenset(self.groups)),
+            {common_prefix(merged[name]): partial for name, partial in common.items()},
+        )
+        # By column of the state: the column of a pane table with the same meaning.
+        self.stored = {
+            own: made
+            for name, partial in self.partials.items()
+            for own, made in zip(partial.make, common[name].make, strict=True)
         }
         self.distinct = {
             name: to_polars(call.argument)
@@ -56,32 +68,50 @@ class RunAggregate:
 
     def run(self, inputs: Frames, state: UnitState, clock: Watermarks) -> dict[str, pl.DataFrame]:
         """Add the batch's rows and emit the windows that close."""
-        self._take_in(inputs[self.operator.input], state, clock)
+        rows = inputs[self.operator.input]
+        panes = panes_of_rows(rows, self.time, self.needs) if rows.height else None
+        return self.run_on(rows, panes, state, clock)
+
+    def run_on(
+        self, rows: pl.DataFrame, panes: pl.DataFrame | None, state: UnitState, clock: Watermarks
+    ) -> dict[str, pl.DataFrame]:
+        """Do the same as `run`, with the pane table of the rows at hand; None if there are no rows."""
+        if panes is not None:
+            self._take_in(rows, panes, state, clock)
         result = self._give_out(state, clock)
         if clock.now is not None:
             for part in (PANES, *self.sets):
                 state.evict(part, oldest_needed(self.operator, clock.now))
         return {self.operator.name: result}
 
-    def _take_in(self, rows: pl.DataFrame, state: UnitState, clock: Watermarks) -> None:
-        if not rows.height:
-            return
-        keyed = self.in_panes(rows, state, clock)
-        keys = [PANE, *self.groups]
-        made = [expr.alias(name) for partial in self.partials.values() for name, expr in partial.make.items()]
-        self.take_panes(keyed.group_by(keys, maintain_order=True).agg(made), state)
+    def _take_in(self, rows: pl.DataFrame, panes: pl.DataFrame, state: UnitState, clock: Watermarks) -> None:
+        """Add rows to the state; `panes` is the table of all of them, late ones included."""
+        oldest = self._oldest(clock)
+        # A pane is late as a whole, because `oldest` is aligned to panes. So rows are looked at only if one is late.
+        some_late = oldest is not None and bool((panes[PANE] < oldest).any())
+        if some_late:
+            panes = panes.filter(pl.col(PANE) >= oldest)
+        if some_late or self.sets:
+            rows = self.in_panes(rows, state, clock)
+        stored = [pl.col(made).alias(own) for own, made in self.stored.items()]
+        self.take_panes(panes.select(PANE, *self.groups, *stored), state)
         for part, name in self.sets.items():
             value = self.distinct[name].alias(VALUE)
-            state.append(part, keyed.select(*keys, value).drop_nulls(VALUE).unique(maintain_order=True))
+            found = rows.select(PANE, *self.groups, value).drop_nulls(VALUE).unique(maintain_order=True)
+            state.append(part, found)
             if (values := state.parts.get(part)) is not None and values.n_chunks() > MOST_CHUNKS:
                 state.merge(part, values.unique(maintain_order=True))
 
+    def _oldest(self, clock: Watermarks) -> Micros | None:
+        """Return the least event time of rows that are not late; None if no row can be late."""
+        return oldest_needed(self.operator, clock.late) if self.may_be_late and clock.late is not None else None
+
     def in_panes(self, rows: pl.DataFrame, state: UnitState, clock: Watermarks) -> pl.DataFrame:
         """Return the rows that are not late, each with its pane; note the others in the state."""
-        micros = pl.col(self.time).dt.epoch("us")
-        if self.may_be_late and clock.late is not None:
-            rows = on_time(rows, micros >= oldest_needed(self.operator, clock.late), state, self.operator.input)
-        return rows.with_columns((micros - micros % self.pane).alias(PANE))
+        oldest = self._oldest(clock)
+        if oldest is not None:
+            rows = on_time(rows, pl.col(self.time).dt.epoch("us") >= oldest, state, self.operator.input)
+        return rows.with_columns(pane_of_row(self.time, self.pane))
 
     def take_panes(self, made: pl.DataFrame, state: UnitState) -> None:
         """Keep partial aggregates, one row per pane and group."""

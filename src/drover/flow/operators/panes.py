@@ -1,0 +1,145 @@
+"""Pane tables: the partial aggregates of a batch of rows, one row per pane and group, for several aggregates at once.
+
+Rule 1: a table is made from the rows, or rolled up from a finer table: one whose panes divide its panes and whose
+groups divide its groups.
+Rule 2: which way is taken never shows. Only partials that are `exact` are rolled up, so values have the same bits. Rows
+of a table come in the order in which their groups first appear, and rolling up keeps this order. So an aggregate gives
+the same bytes alone and beside others, and a move changes nothing. Sums of floats depend on the order of additions;
+they are made from the rows, and shared only by aggregates with the same panes and groups, whose order is the same.
+Plain Spark adds floats in any order, and the oracle allows for 1e-9. We do not need this allowance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from drover.flow.operators.partials import Partial
+from drover.network.durations import Micros
+
+PANE: Final = "drover.pane"  # first microsecond of a pane; names with a dot cannot collide with columns
+PAYS: Final = 0.5  # a table is rolled up from one with at most this fraction of the rows
+
+
+class PaneKey(NamedTuple):
+    """What the rows of a table have in common: a pane of this width, and the values of these columns."""
+
+    width: Micros
+    groups: frozenset[str]
+
+    def divides(self, other: PaneKey) -> bool:
+        """Return whether each pane and group of this key lies within one of the other."""
+        return other.width % self.width == 0 and other.groups <= self.groups
+
+
+@dataclass(frozen=True, slots=True)
+class PaneNeeds:
+    """A table that somebody needs; its partials have the prefixes that aggregates have in common."""
+
+    key: PaneKey
+    partials: Mapping[str, Partial]  # by prefix
+
+    @property
+    def exact(self) -> bool:
+        """Whether the table may be rolled up."""
+        return all(partial.exact for partial in self.partials.values())
+
+
+@dataclass(frozen=True, slots=True)
+class PaneTable:
+    """A table, and what making it took."""
+
+    panes: pl.DataFrame
+    source: PaneKey | None  # the table from which it was rolled up; None if it was made from the rows
+    busy: float  # CPU seconds
+
+
+def pane_of_row(time: str, width: Micros) -> pl.Expr:
+    """Return the pane of a row, from its column with event time."""
+    micros = pl.col(time).dt.epoch("us")
+    return (micros - micros % width).alias(PANE)
+
+
+def panes_of_rows(rows: pl.DataFrame, time: str, needs: PaneNeeds) -> pl.DataFrame:
+    """Return a table made from rows; `time` is the column with event time."""
+    made = [expr.alias(name) for partial in needs.partials.values() for name, expr in partial.make.items()]
+    return _grouped(rows, pane_of_row(time, needs.key.width), needs.key.groups, made)
+
+
+def roll_up(panes: pl.DataFrame, needs: PaneNeeds) -> pl.DataFrame:
+    """Return a table made from a finer one."""
+    merged = [expr.alias(name) for partial in needs.partials.values() for name, expr in partial.merge.items()]
+    return _grouped(panes, pl.col(PANE) - pl.col(PANE) % needs.key.width, needs.key.groups, merged)
+
+
+def _grouped(rows: pl.DataFrame, pane: pl.Expr, groups: Iterable[str], values: list[pl.Expr]) -> pl.DataFrame:
+    return rows.group_by(pane, *sorted(groups), maintain_order=True).agg(values)
+
+
+def plan_tables(needs: Iterable[PaneNeeds]) -> list[PaneNeeds]:
+    """Return one table per key, fine ones first; each also has what the coarser tables need that it may give rise to."""
+    own: dict[PaneKey, dict[str, Partial]] = {}
+    for one in needs:
+        own.setdefault(one.key, {}).update(one.partials)
+    # A key that divides another has more columns, or the same and shorter panes.
+    keys = sorted(own, key=lambda key: (-len(key.groups), key.width))
+    alone = [PaneNeeds(key, own[key]) for key in keys]
+    rolled = [one for one in alone if one.exact]
+    return [
+        PaneNeeds(
+            one.key,
+            {
+                **one.partials,
+                **{
+                    name: each
+                    for other in rolled
+                    if one.key.divides(other.key)
+                    for name, each in other.partials.items()
+                },
+            },
+        )
+        for one in alone
+    ]
+
+
+def make_tables(
+    rows: pl.DataFrame, time: str, planned: Iterable[PaneNeeds], cpu: Callable[[], float]
+) -> dict[PaneKey, PaneTable]:
+    """Return the planned tables for a batch of rows; `cpu` returns the CPU seconds used so far."""
+    tables: dict[PaneKey, PaneTable] = {}
+    for needs in planned:
+        started = cpu()
+        source = choose_source(needs, tables, rows.height)
+        panes = panes_of_rows(rows, time, needs) if source is None else roll_up(tables[source].panes, needs)
+        tables[needs.key] = PaneTable(panes, source, cpu() - started)
+    return tables
+
+
+def choose_source(needs: PaneNeeds, tables: Mapping[PaneKey, PaneTable], rows: int) -> PaneKey | None:
+    """Return the shortest table to roll up from; None if making it from this many rows is as cheap."""
+    if not needs.exact:
+        return None
+    finer = [key for key, table in tables.items() if key.divides(needs.key) and table.panes.height <= PAYS * rows]
+    return min(finer, key=lambda key: tables[key].panes.height, default=None)
+
+
+def divide_costs(tables: Mapping[PaneKey, PaneTable], users: Mapping[str, PaneKey]) -> dict[str, float]:
+    """Return the share of each user in the CPU seconds of all tables; `users` has the table that each of them reads.
+
+    The cost of a table is divided equally among the users that it serves, directly or by a table rolled up from it. So
+    shares add up to what was spent, and one who reads a coarse table pays its part of the finer ones.
+    """
+    served: dict[PaneKey, list[str]] = {}
+    for user, key in users.items():
+        step: PaneKey | None = key
+        while step is not None:
+            served.setdefault(step, []).append(user)
+            step = tables[step].source
+    shares = dict.fromkeys(users, 0.0)
+    for key, names in served.items():
+        for name in names:
+            shares[name] += tables[key].busy / len(names)
+    return shares
