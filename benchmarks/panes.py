@@ -1,4 +1,4 @@
-"""The sixteen window aggregates of `aggregate` in this process, without Spark: on one node, and each on a node of its own.
+"""The aggregates of `aggregate` in one process, without Spark: all on one node, and each on a node of its own.
 
 Aggregates on one node share panes, those on nodes of their own cannot. The figures are what operators report as busy.
 """
@@ -77,8 +77,8 @@ def bench(quick: bool) -> Outcome:
         batch = rows(number)
         given: list[dict[str, pl.DataFrame]] = []
         for name, side in sides.items():
-            took, made = side.step(batch)
-            busy[name].append(took)
+            spent, made = side.step(batch)
+            busy[name].append(spent)
             given.append(made)
         _demand_equal(*given)
         windows += sum(made.height for made in given[0].values())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from drover.flow.operators.aggregate import MOST_CHUNKS, PANE, PANES, closing_ends, oldest_needed
+from drover.flow.operators.aggregate import MOST_CHUNKS, PANES, closing_ends, oldest_needed
+from drover.flow.operators.panes import PANE
 from drover.network.operators import Aggregate
 from tests.flow.operators.batches import SECOND, Row, SmallBatches, one_source
 

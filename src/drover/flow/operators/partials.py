@@ -27,15 +27,16 @@ class Partial:
     """How one aggregate is stored: `make` from rows, `merge` from partials, `finish` from merged partials.
 
     `running` is the result of `make` for the first row, the first two rows, and so on; None if Polars may differ there.
-    `exact` says that merging gives the same bits as making, whatever the pieces and their order. Partials of floats do
-    not: sums round, and of 0.0 and -0.0, which are equal, the first one wins.
+    `rolls_up` says that merging gives the same bits as making, whatever the pieces and their order, and is not slower.
+    Floats give others: sums round, and of 0.0 and -0.0, which are equal, the first one wins. `first` and `last` sort
+    every group, so small groups are the slow ones.
     """
 
     make: Columns
     merge: Columns
     finish: pl.Expr
     running: Columns | None = None
-    exact: bool = False
+    rolls_up: bool = False
 
 
 def make_partial(aggregate: AggregateCall, time: str, prefix: str) -> Partial:
@@ -43,7 +44,7 @@ def make_partial(aggregate: AggregateCall, time: str, prefix: str) -> Partial:
     if aggregate.argument is None:
         n = f"{prefix}n"
         running = {n: pl.int_range(1, pl.len() + 1, dtype=pl.Int64)}
-        return Partial({n: pl.len().cast(pl.Int64)}, {n: pl.col(n).sum()}, pl.col(n), running, exact=True)
+        return Partial({n: pl.len().cast(pl.Int64)}, {n: pl.col(n).sum()}, pl.col(n), running, rolls_up=True)
     x = to_polars(aggregate.argument)
     return BUILDERS[aggregate.function](aggregate, x, pl.col(time), prefix)
 
@@ -57,7 +58,7 @@ def common_prefix(aggregate: AggregateCall) -> str:
 
 def _count(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
     n = f"{prefix}n"
-    return Partial({n: x.count().cast(pl.Int64)}, {n: pl.col(n).sum()}, pl.col(n), {n: _so_far(x)}, exact=True)
+    return Partial({n: x.count().cast(pl.Int64)}, {n: pl.col(n).sum()}, pl.col(n), {n: _so_far(x)}, rolls_up=True)
 
 
 def _so_far(x: pl.Expr) -> pl.Expr:
@@ -87,8 +88,7 @@ def _summed(aggregate: AggregateCall, x: pl.Expr, prefix: str, finish: Callable[
     made = {name: one.sum() for name, one in summands.items()} | {n: x.count().cast(pl.Int64)}
     merged = {name: pl.col(name).sum() for name in made}
     running = {name: one.fill_null(0).cum_sum() for name, one in summands.items()} | {n: _so_far(x)}
-    exact = _is_whole(aggregate)
-    return Partial(made, merged, pl.when(pl.col(n) > 0).then(finish(total)), running, exact)
+    return Partial(made, merged, pl.when(pl.col(n) > 0).then(finish(total)), running, rolls_up=_is_whole(aggregate))
 
 
 def _sum(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
@@ -102,7 +102,7 @@ def _avg(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Pa
 def _least(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
     v = f"{prefix}v"
     running = {v: x.cum_min().forward_fill()} if _counts_up(aggregate) else None
-    return Partial({v: x.min()}, {v: pl.col(v).min()}, pl.col(v), running, not aggregate.type.is_float)
+    return Partial({v: x.min()}, {v: pl.col(v).min()}, pl.col(v), running, rolls_up=not aggregate.type.is_float)
 
 
 def _greatest(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
@@ -110,7 +110,7 @@ def _greatest(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) 
     if aggregate.type.is_float:  # NaN is the largest number
         return Partial({v: x.nan_max()}, {v: pl.col(v).nan_max()}, pl.col(v))
     running = {v: x.cum_max().forward_fill()} if _counts_up(aggregate) else None
-    return Partial({v: x.max()}, {v: pl.col(v).max()}, pl.col(v), running, exact=True)
+    return Partial({v: x.max()}, {v: pl.col(v).max()}, pl.col(v), running, rolls_up=True)
 
 
 def _counts_up(aggregate: AggregateCall) -> bool:
@@ -146,7 +146,7 @@ def _first(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> 
         t: pl.col(t).min(),
         v: pl.col(v).sort_by(pl.col(t), pl.col(v), nulls_last=False, maintain_order=True).get(0, null_on_oob=True),
     }
-    return Partial(made, merged, pl.col(v), exact=not aggregate.type.is_float)
+    return Partial(made, merged, pl.col(v))
 
 
 def _last(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
@@ -157,7 +157,7 @@ def _last(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> P
         t: pl.col(t).max(),
         v: pl.col(v).sort_by(pl.col(t), pl.col(v), nulls_last=False, maintain_order=True).get(-1, null_on_oob=True),
     }
-    return Partial(made, merged, pl.col(v), exact=not aggregate.type.is_float)
+    return Partial(made, merged, pl.col(v))
 
 
 STORED_AS: Final = {"avg": "sum", "variance": "stddev"}  # functions that store what another one stores
