@@ -33,7 +33,7 @@ from tests.strategies.values import Draw
 
 SECOND: Final = 1_000_000
 COLUMNS: Final = {"ts": "timestamp", "k": "string", "d": "int", "v": "bigint", "x": "double"}
-WINDOWS: Final = ((1, 1), (2, 1), (4, 2), (6, 4), (6, 6), (5, 3))  # seconds: size and advance
+WINDOWS: Final = ((1, 1), (2, 1), (4, 2), (6, 4), (6, 6), (5, 3), (8, 1))  # seconds: size and advance
 GROUPS: Final = ((), ("k",), ("d",), ("k", "d"), ("d", "k"))
 COMPUTED: Final = (
     "count(*)",

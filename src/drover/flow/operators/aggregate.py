@@ -16,6 +16,7 @@ import polars as pl
 from drover.flow.operators.base import CompileContext, Frames, UnitState, Watermarks, on_time
 from drover.flow.operators.panes import PANE, PaneKey, PaneNeeds, pane_of_row, panes_of_rows
 from drover.flow.operators.partials import common_prefix, make_partial
+from drover.flow.operators.window_core import merge_core
 from drover.network.durations import Micros
 from drover.network.expressions import parse_aggregate, to_polars
 from drover.network.operators import WINDOW_END, WINDOW_START, WINDOW_TIME, Aggregate
@@ -127,6 +128,8 @@ class RunAggregate:
         panes = state.parts.get(PANES)
         if panes is None or clock.now is None:
             return self.nothing
+        if self.needs.rolls_up and (ends := ends_within(self.operator, panes, clock, self.pane)):
+            panes = merge_core(self.operator, panes, ends, self.pane, self._merges())
         tagged = tag_windows(self.operator, panes, clock, self.pane)
         if tagged is None:
             return self.nothing
@@ -179,14 +182,19 @@ def tag_windows(operator: Aggregate, panes: pl.DataFrame, clock: Watermarks, pan
     There are two ways to pair panes with windows, and either may be the shorter: window by window, or offset by offset
     (every pane lies in at most ceil(size / advance) windows).
     """
-    if not panes.height or clock.now is None:
-        return None
-    first, last = panes.select(low=pl.col(PANE).min(), high=pl.col(PANE).max()).row(0)
-    late = first if clock.late is None else max(clock.late, first)  # no window of `first` ends at or before it
-    ends = closing_ends(operator, late, min(clock.now, last + pane - 1 + operator.size))
+    ends = ends_within(operator, panes, clock, pane)
     offsets = -(-operator.size // operator.advance)
     pieces = list(_by_window(operator, panes, ends) if len(ends) <= offsets else _by_offset(operator, panes, ends))
     return pl.concat(pieces) if pieces else None
+
+
+def ends_within(operator: Aggregate, panes: pl.DataFrame, clock: Watermarks, pane: Micros) -> range:
+    """Return the ends of the windows that close and may have one of these panes."""
+    if not panes.height or clock.now is None:
+        return range(0)
+    first, last = panes.select(low=pl.col(PANE).min(), high=pl.col(PANE).max()).row(0)
+    late = first if clock.late is None else max(clock.late, first)  # no window of `first` ends at or before it
+    return closing_ends(operator, late, min(clock.now, last + pane - 1 + operator.size))
 
 
 def closing_ends(operator: Aggregate, late: Micros, now: Micros) -> range:
