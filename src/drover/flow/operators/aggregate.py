@@ -16,7 +16,7 @@ import polars as pl
 from drover.flow.operators.base import CompileContext, Frames, UnitState, Watermarks, on_time
 from drover.flow.operators.panes import PANE, PaneKey, PaneNeeds, pane_of_row, panes_of_rows
 from drover.flow.operators.partials import common_prefix, make_partial
-from drover.flow.operators.window_core import merge_core
+from drover.flow.operators.window_core import core_pays, merge_core
 from drover.network.durations import Micros
 from drover.network.expressions import parse_aggregate, to_polars
 from drover.network.operators import WINDOW_END, WINDOW_START, WINDOW_TIME, Aggregate
@@ -128,8 +128,9 @@ class RunAggregate:
         panes = state.parts.get(PANES)
         if panes is None or clock.now is None:
             return self.nothing
-        if self.needs.rolls_up and (ends := ends_within(self.operator, panes, clock, self.pane)):
-            panes = merge_core(self.operator, panes, ends, self.pane, self._merges())
+        ends = ends_within(self.operator, panes, clock, self.pane)
+        if self.needs.rolls_up and ends and core_pays(self.operator, panes, ends, self.pane):
+            panes = merge_core(self.operator, panes, ends, self._merges())
         tagged = tag_windows(self.operator, panes, clock, self.pane)
         if tagged is None:
             return self.nothing
