@@ -51,22 +51,26 @@ class SharedPanes:
         """Return the CPU seconds that an operator owes to others for panes; below 0 if it has paid for them."""
         return self._owed.get(operator, 0.0)
 
-    def panes(self, runner: RunAggregate, rows: pl.DataFrame) -> pl.DataFrame | None:
-        """Return the pane table of these rows for an aggregate; None if it has to make its own."""
+    def tables(self, runner: RunAggregate, rows: pl.DataFrame) -> Mapping[PaneKey, pl.DataFrame] | None:
+        """Return the pane tables of these rows for an aggregate; None if it has to make its own."""
         stream = runner.operator.input
         if stream not in self._made:
             self._made[stream] = _StreamPanes(rows, self._make(runner, rows))
         made = self._made[stream]
-        return None if made.tables is None or made.rows is not rows else made.tables[runner.needs.key].panes
+        if made.tables is None or made.rows is not rows:
+            return None
+        return {one.key: made.tables[one.key].panes for one in runner.all_needs}
 
     def _make(self, first: RunAggregate, rows: pl.DataFrame) -> Mapping[PaneKey, PaneTable] | None:
         try:
             found = {one.name: self.runners(one) for one in self.readers[first.operator.input]}
             sharing = {name: one for name, one in found.items() if isinstance(one, RunAggregate)}
-            tables = make_tables(rows, first.time, plan_tables(one.needs for one in sharing.values()), self.cpu)
+            needed = [needs for one in sharing.values() for needs in one.all_needs]
+            tables = make_tables(rows, first.time, plan_tables(needed), self.cpu)
         except pl.exceptions.PolarsError:
             return None
-        self._owed |= divide_costs(tables, {name: one.needs.key for name, one in sharing.items()})
+        users = {name: [needs.key for needs in one.all_needs] for name, one in sharing.items()}
+        self._owed |= divide_costs(tables, users)
         self._owed[first.operator.name] -= sum(table.busy for table in tables.values())
         return tables
 
@@ -91,5 +95,7 @@ class _SharesPanes:
     def run(self, inputs: Frames, state: UnitState, clock: Watermarks) -> dict[str, pl.DataFrame]:
         """Return what the aggregate would give by itself."""
         rows = inputs[self.runner.operator.input]
-        panes = self.shared.panes(self.runner, rows) if rows.height else None
-        return self.runner.run(inputs, state, clock) if panes is None else self.runner.run_on(rows, panes, state, clock)
+        tables = self.shared.tables(self.runner, rows) if rows.height else None
+        if tables is None:
+            return self.runner.run(inputs, state, clock)
+        return self.runner.run_on(rows, tables, state, clock)

@@ -8,7 +8,7 @@ for closed windows.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import polars as pl
@@ -58,7 +58,7 @@ class RunAggregate:
             for own, made in zip(partial.make, common[name].make, strict=True)
         }
         self.distinct = {
-            name: to_polars(call.argument)
+            name: self._needs_values(common_prefix(call), to_polars(call.argument))
             for name, call in calls
             if call.function == "count distinct" and call.argument is not None
         }
@@ -70,36 +70,45 @@ class RunAggregate:
     def run(self, inputs: Frames, state: UnitState, clock: Watermarks) -> dict[str, pl.DataFrame]:
         """Add the batch's rows and emit the windows that close."""
         rows = inputs[self.operator.input]
-        panes = panes_of_rows(rows, self.time, self.needs) if rows.height else None
-        return self.run_on(rows, panes, state, clock)
+        needed = self.all_needs if rows.height else ()
+        return self.run_on(rows, {one.key: panes_of_rows(rows, self.time, one) for one in needed}, state, clock)
+
+    @property
+    def all_needs(self) -> tuple[PaneNeeds, ...]:
+        """The pane tables that it needs of a batch."""
+        return (self.needs, *self.distinct.values())
+
+    def _needs_values(self, name: str, value: pl.Expr) -> PaneNeeds:
+        return PaneNeeds(PaneKey(self.pane, frozenset([*self.groups, name])), values={name: value})
 
     def run_on(
-        self, rows: pl.DataFrame, panes: pl.DataFrame | None, state: UnitState, clock: Watermarks
+        self, rows: pl.DataFrame, tables: Mapping[PaneKey, pl.DataFrame], state: UnitState, clock: Watermarks
     ) -> dict[str, pl.DataFrame]:
-        """Do the same as `run`, with the pane table of the rows at hand; None if there are no rows."""
-        if panes is not None:
-            self._take_in(rows, panes, state, clock)
+        """Do the same as `run`, with the pane tables of the rows at hand."""
+        if rows.height:
+            self._take_in(rows, tables, state, clock)
         result = self._give_out(state, clock)
         if clock.now is not None:
             for part in (PANES, *self.sets):
                 state.evict(part, oldest_needed(self.operator, clock.now))
         return {self.operator.name: result}
 
-    def _take_in(self, rows: pl.DataFrame, panes: pl.DataFrame, state: UnitState, clock: Watermarks) -> None:
-        """Add rows to the state; `panes` is the table of all of them, late ones included."""
+    def _take_in(
+        self, rows: pl.DataFrame, tables: Mapping[PaneKey, pl.DataFrame], state: UnitState, clock: Watermarks
+    ) -> None:
+        """Add rows to the state; the tables have all of them, late ones included."""
         oldest = self._oldest(clock)
         # A pane is late as a whole, because `oldest` is aligned to panes. So rows are looked at only if one is late.
-        some_late = oldest is not None and bool((panes[PANE] < oldest).any())
-        if some_late:
-            panes = panes.filter(pl.col(PANE) >= oldest)
-        if some_late or self.sets:
-            rows = self.in_panes(rows, state, clock)
+        if oldest is not None and (tables[self.needs.key][PANE] < oldest).any():
+            self.in_panes(rows, state, clock)
+            tables = {one.key: tables[one.key].filter(pl.col(PANE) >= oldest) for one in self.all_needs}
+        keys = [PANE, *self.groups]
         stored = [pl.col(made).alias(own) for own, made in self.stored.items()]
-        self.take_panes(panes.select(PANE, *self.groups, *stored), state)
+        self.take_panes(tables[self.needs.key].select(*keys, *stored), state)
         for part, name in self.sets.items():
-            value = self.distinct[name].alias(VALUE)
-            found = rows.select(PANE, *self.groups, value).drop_nulls(VALUE).unique(maintain_order=True)
-            state.append(part, found)
+            needs = self.distinct[name]
+            (value,) = needs.values
+            state.append(part, tables[needs.key].select(*keys, pl.col(value).alias(VALUE)).drop_nulls(VALUE))
             if (values := state.parts.get(part)) is not None and values.n_chunks() > MOST_CHUNKS:
                 state.merge(part, values.unique(maintain_order=True))
 

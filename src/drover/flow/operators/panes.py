@@ -11,8 +11,8 @@ with the same panes and groups. The oracle would allow for 1e-9, but then a move
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import polars as pl
@@ -39,10 +39,14 @@ class PaneKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PaneNeeds:
-    """A table that somebody needs; its partials have the prefixes that aggregates have in common."""
+    """A table that somebody needs; its partials have the prefixes that aggregates have in common.
+
+    To count different values, one needs a table without partials that is grouped by the values, too.
+    """
 
     key: PaneKey
-    partials: Mapping[str, Partial]  # by prefix
+    partials: Mapping[str, Partial] = field(default_factory=dict)  # by prefix
+    values: Mapping[str, pl.Expr] = field(default_factory=dict)  # groups of the key that are no columns of the stream
 
     @property
     def rolls_up(self) -> bool:
@@ -69,6 +73,8 @@ def pane_of_row(time: str, width: Micros) -> pl.Expr:
 def panes_of_rows(rows: pl.DataFrame, time: str, needs: PaneNeeds) -> pl.DataFrame:
     """Return a table made from rows; `time` is the column with event time."""
     made = [expr.alias(name) for partial in needs.partials.values() for name, expr in partial.make.items()]
+    if needs.values:
+        rows = rows.with_columns(expr.alias(name) for name, expr in needs.values.items())
     return _grouped(rows, pane_of_row(time, needs.key.width), needs.key.groups, made)
 
 
@@ -91,11 +97,13 @@ def plan_tables(needs: Iterable[PaneNeeds]) -> list[PaneNeeds]:
     as it does in the coarse one with its grouping.
     """
     partials: dict[PaneKey, dict[str, Partial]] = {}
+    values: dict[PaneKey, Mapping[str, pl.Expr]] = {}
     for one in needs:
         partials.setdefault(one.key, {}).update(one.partials)
+        values[one.key] = one.values
     # A key that divides another has more columns, or the same columns and shorter panes.
     keys = sorted(partials, key=lambda key: (-len(key.groups), key.width))
-    return [PaneNeeds(key, partials[key]) for key in keys]
+    return [PaneNeeds(key, partials[key], values[key]) for key in keys]
 
 
 def make_tables(
@@ -123,20 +131,26 @@ def choose_source(needs: PaneNeeds, tables: Mapping[PaneKey, PaneTable], rows: i
     return min(finer, key=lambda key: tables[key].panes.height, default=None)
 
 
-def divide_costs(tables: Mapping[PaneKey, PaneTable], users: Mapping[str, PaneKey]) -> dict[str, float]:
-    """Return the share of each user in the CPU seconds of all tables; `users` has the table that each of them reads.
+def divide_costs(tables: Mapping[PaneKey, PaneTable], users: Mapping[str, Iterable[PaneKey]]) -> dict[str, float]:
+    """Return the share of each user in the CPU seconds of all tables; `users` has the tables that each of them reads.
 
     The cost of a table is divided equally among the users that it serves, directly or by a table rolled up from it. So
     shares add up to what was spent, and one who reads a coarse table pays its part of the finer ones.
     """
     served: dict[PaneKey, list[str]] = {}
-    for user, key in users.items():
-        step: PaneKey | None = key
-        while step is not None:
+    for user, keys in users.items():
+        for step in dict.fromkeys(step for key in keys for step in _way(tables, key)):
             served.setdefault(step, []).append(user)
-            step = tables[step].source
     shares = dict.fromkeys(users, 0.0)
     for key, names in served.items():
         for name in names:
             shares[name] += tables[key].busy / len(names)
     return shares
+
+
+def _way(tables: Mapping[PaneKey, PaneTable], key: PaneKey) -> Iterator[PaneKey]:
+    """Yield a table and those from which it was rolled up."""
+    step: PaneKey | None = key
+    while step is not None:
+        yield step
+        step = tables[step].source
