@@ -80,6 +80,14 @@ def test_a_row_is_late_if_all_its_windows_have_closed() -> None:
     assert counts(worker.only(rows(5, 6), late=11, now=20)) == {5: 2}
 
 
+def test_a_late_row_is_noted_and_not_kept() -> None:
+    worker = batches("10 s", "5 s", "k", n="count(*)", different="count(DISTINCT v)")
+    worker.only(rows(1), now=11)
+    worker.only(rows(4.9, 5), late=11, now=11)
+    assert worker.state.late["s"].height == 1
+    assert [worker.state.parts[part][PANE].to_list() for part in (PANES, "different")] == [[5 * SECOND]] * 2
+
+
 def test_state_is_dropped_when_its_last_window_has_closed() -> None:
     worker = batches(*SLIDING)
     worker.only(rows(1, 6, 11), now=None)
