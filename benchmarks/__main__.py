@@ -11,6 +11,7 @@ from benchmarks.compare import Outcome
 NAMES: Mapping[str, str] = {
     "join": "stream-stream join against Spark's, on both of its state stores",
     "aggregate": "sixteen window aggregates against eight queries of Spark, and against the best single one",
+    "panes": "the same aggregates in one process, on one node against a node each",
     "overhead": "pass-through operators against a bare mapInArrow",
     "hops": "what each further hop between nodes costs, by a shuffle and between resident nodes",
     "floor": "ten filters on a hundred rows against Spark's own empty foreachBatch",

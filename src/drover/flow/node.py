@@ -5,7 +5,8 @@ Rule 2: an operator that fails by its own fault (`is_own_fault`) reads nothing a
 continue, and the driver learns of the failure. Any other error fails the batch, and Spark runs it again. So a database
 that is down or a full disk parks no operator.
 Rule 3: a parked operator emits nothing. If `parking` says so, it holds its input in its state.
-Rule 4: time is an argument: `cpu` returns the CPU seconds that the process has used so far.
+Rule 4: time is an argument: `cpu` returns the CPU seconds that the process has used so far. What aggregates do together
+is divided among them (`shared_panes`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from drover.flow.operators import Runner, UnitState, Watermarks, oldest_epoch
 from drover.flow.operators.calls import FunctionFailedError
 from drover.flow.parking import HeldInput, Parking
 from drover.flow.schedule import HopNode, Schedule
+from drover.flow.shared_panes import SharedPanes, share_panes
 from drover.load.sample import Sample
 from drover.network.model import Network
 from drover.network.operators import Operator
@@ -99,13 +101,17 @@ def run_place(
         else:
             outcome.frames.append(frame)  # for a later hop of this node, or for the driver
     rows = unpack(arrived)
-    for operator in task.schedule.runs.get(task.place, ()):
+    operators = task.schedule.runs.get(task.place, ())
+    # One that works off what it holds runs on other rows first.
+    absent = task.parking.names | task.parking.working_off
+    shared = share_panes((one for one in operators if whole_name(one) not in absent), runners, cpu)
+    for operator in operators:
         if whole_name(operator) in task.parking.parked:
             _hold_one(task, operator, rows, states, outcome)
             rows |= {stream_port(stream): made for stream, made in _nothing(task, operator).items()}
         else:
             mark("operator", whole_name(operator))
-            rows |= _run_one(task, operator, rows, runners, states, cpu, outcome)
+            rows |= _run_one(task, operator, rows, shared, states, outcome)
     if families is not None:
         families({port.stream: found for port, found in rows.items() if port.kind is FrameKind.ROWS})
     return outcome
@@ -143,20 +149,19 @@ def _run_one(
     task: Task,
     operator: Operator,
     rows: Mapping[FramePort, pl.DataFrame],
-    runners: Callable[[Operator], Runner],
+    shared: SharedPanes,
     states: Callable[[Operator], UnitState],
-    cpu: Callable[[], float],
     outcome: NodeOutput,
 ) -> dict[FramePort, pl.DataFrame]:
     """Run one operator, note what it did, and return the rows that it leaves at this place."""
     inputs = _inputs(task.network, operator, rows)
     # All that follows is the operator's own work: an instance picks its rows, and rows that leave are encoded.
-    started = cpu()
+    started = shared.cpu()
     if isinstance(operator, JoinInstance):
         inputs = own_rows(operator, inputs)
     state = states(operator)
     try:
-        runner = runners(operator)
+        runner = shared.runner(operator)
         if operator.name in task.parking.working_off:
             runner = work_off(operator, runner, task.batch)
         made = runner.run(inputs, state, task.watermarks[whole_name(operator)])
@@ -172,7 +177,7 @@ def _run_one(
         whole_name(operator),
         _counted(operator, inputs),
         {stream: found.height for stream, found in made.items()},
-        cpu() - started,
+        shared.cpu() - started + shared.owed(whole_name(operator)),
         state.bytes(),
     )
     number, oldest = (operator.number, oldest_epoch(state)) if isinstance(operator, JoinInstance) else (0, None)

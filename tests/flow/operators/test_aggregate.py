@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from drover.flow.operators.aggregate import MOST_CHUNKS, PANE, PANES, closing_ends, oldest_needed
+from drover.flow.operators.aggregate import MOST_CHUNKS, PANES, closing_ends, oldest_needed
+from drover.flow.operators.panes import PANE
 from drover.network.operators import Aggregate
 from tests.flow.operators.batches import SECOND, Row, SmallBatches, one_source
 
@@ -77,6 +78,14 @@ def test_a_row_is_late_if_all_its_windows_have_closed() -> None:
     # At 11 s the windows that began at 0 s and before have closed; those that began at 5 s and later have not.
     assert worker.only(rows(4.9), late=11, now=11) == []
     assert counts(worker.only(rows(5, 6), late=11, now=20)) == {5: 2}
+
+
+def test_a_late_row_is_noted_and_not_kept() -> None:
+    worker = batches("10 s", "5 s", "k", n="count(*)", different="count(DISTINCT v)")
+    worker.only(rows(1), now=11)
+    worker.only(rows(4.9, 5), late=11, now=11)
+    assert worker.state.late["s"].height == 1
+    assert [worker.state.parts[part][PANE].to_list() for part in (PANES, "different")] == [[5 * SECOND]] * 2
 
 
 def test_state_is_dropped_when_its_last_window_has_closed() -> None:

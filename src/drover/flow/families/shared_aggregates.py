@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from drover.flow.families.fan_out import MOST_PAIRS, Memo, match_rows, member_slices
 from drover.flow.families.local_members import Ints, LocalMembers
 from drover.flow.operators import Runner, UnitState, Watermarks
-from drover.flow.operators.aggregate import PANE, RunAggregate
+from drover.flow.operators.aggregate import RunAggregate
+from drover.flow.operators.panes import PANE
 from drover.network.expressions import Call, ColumnRef, Expression, parse, to_polars
 from drover.network.operators import Filter
 from drover.network.queries.shape import Shape, ShapeStep

@@ -8,19 +8,20 @@ for closed windows.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import polars as pl
 
 from drover.flow.operators.base import CompileContext, Frames, UnitState, Watermarks, on_time
-from drover.flow.operators.partials import make_partial
+from drover.flow.operators.panes import PANE, PaneKey, PaneNeeds, pane_of_row, panes_of_rows
+from drover.flow.operators.partials import common_prefix, make_partial
+from drover.flow.operators.window_core import core_pays, merge_core
 from drover.network.durations import Micros
 from drover.network.expressions import parse_aggregate, to_polars
 from drover.network.operators import WINDOW_END, WINDOW_START, WINDOW_TIME, Aggregate
 from drover.network.types import TIMESTAMP, polars_type
 
-PANE: Final = "drover.pane"  # first microsecond of a pane; names with a dot cannot collide with columns
 START: Final = "drover.start"  # first microsecond of a window
 VALUE: Final = "drover.value"
 PANES: Final = "panes"  # the part of the state that has them
@@ -39,13 +40,25 @@ class RunAggregate:
         self.pane = math.gcd(operator.size, operator.advance)
         self.groups = list(operator.group_by)
         calls = [(named.name, parse_aggregate(named.expression, schema.types)) for named in operator.compute]
+        merged = {name: call for name, call in calls if call.function != "count distinct"}
         self.partials = {
             name: make_partial(call, self.time, f"drover.{index}.")
             for index, (name, call) in enumerate(calls)
-            if call.function != "count distinct"
+            if name in merged
+        }
+        common = {name: make_partial(call, self.time, common_prefix(call)) for name, call in merged.items()}
+        self.needs = PaneNeeds(
+            PaneKey(self.pane, frozenset(self.groups)),
+            {common_prefix(merged[name]): partial for name, partial in common.items()},
+        )
+        # By column of the state: the column of a pane table with the same meaning.
+        self.stored = {
+            own: made
+            for name, partial in self.partials.items()
+            for own, made in zip(partial.make, common[name].make, strict=True)
         }
         self.distinct = {
-            name: to_polars(call.argument)
+            name: self._needs_values(common_prefix(call), to_polars(call.argument))
             for name, call in calls
             if call.function == "count distinct" and call.argument is not None
         }
@@ -56,32 +69,59 @@ class RunAggregate:
 
     def run(self, inputs: Frames, state: UnitState, clock: Watermarks) -> dict[str, pl.DataFrame]:
         """Add the batch's rows and emit the windows that close."""
-        self._take_in(inputs[self.operator.input], state, clock)
+        rows = inputs[self.operator.input]
+        needed = self.all_needs if rows.height else ()
+        return self.run_on(rows, {one.key: panes_of_rows(rows, self.time, one) for one in needed}, state, clock)
+
+    @property
+    def all_needs(self) -> tuple[PaneNeeds, ...]:
+        """The pane tables that it needs of a batch."""
+        return (self.needs, *self.distinct.values())
+
+    def _needs_values(self, name: str, value: pl.Expr) -> PaneNeeds:
+        return PaneNeeds(PaneKey(self.pane, frozenset([*self.groups, name])), values={name: value})
+
+    def run_on(
+        self, rows: pl.DataFrame, tables: Mapping[PaneKey, pl.DataFrame], state: UnitState, clock: Watermarks
+    ) -> dict[str, pl.DataFrame]:
+        """Do the same as `run`, with the pane tables of the rows at hand."""
+        if rows.height:
+            self._take_in(rows, tables, state, clock)
         result = self._give_out(state, clock)
         if clock.now is not None:
             for part in (PANES, *self.sets):
                 state.evict(part, oldest_needed(self.operator, clock.now))
         return {self.operator.name: result}
 
-    def _take_in(self, rows: pl.DataFrame, state: UnitState, clock: Watermarks) -> None:
-        if not rows.height:
-            return
-        keyed = self.in_panes(rows, state, clock)
+    def _take_in(
+        self, rows: pl.DataFrame, tables: Mapping[PaneKey, pl.DataFrame], state: UnitState, clock: Watermarks
+    ) -> None:
+        """Add rows to the state; the tables have all of them, late ones included."""
+        oldest = self._oldest(clock)
+        # A pane is late as a whole, because `oldest` is aligned to panes. So rows are looked at only if one is late.
+        if oldest is not None and (tables[self.needs.key][PANE] < oldest).any():
+            self.in_panes(rows, state, clock)
+            tables = {one.key: tables[one.key].filter(pl.col(PANE) >= oldest) for one in self.all_needs}
         keys = [PANE, *self.groups]
-        made = [expr.alias(name) for partial in self.partials.values() for name, expr in partial.make.items()]
-        self.take_panes(keyed.group_by(keys, maintain_order=True).agg(made), state)
+        stored = [pl.col(made).alias(own) for own, made in self.stored.items()]
+        self.take_panes(tables[self.needs.key].select(*keys, *stored), state)
         for part, name in self.sets.items():
-            value = self.distinct[name].alias(VALUE)
-            state.append(part, keyed.select(*keys, value).drop_nulls(VALUE).unique(maintain_order=True))
+            needs = self.distinct[name]
+            (value,) = needs.values
+            state.append(part, tables[needs.key].select(*keys, pl.col(value).alias(VALUE)).drop_nulls(VALUE))
             if (values := state.parts.get(part)) is not None and values.n_chunks() > MOST_CHUNKS:
                 state.merge(part, values.unique(maintain_order=True))
 
+    def _oldest(self, clock: Watermarks) -> Micros | None:
+        """Return the least event time of rows that are not late; None if no row can be late."""
+        return oldest_needed(self.operator, clock.late) if self.may_be_late and clock.late is not None else None
+
     def in_panes(self, rows: pl.DataFrame, state: UnitState, clock: Watermarks) -> pl.DataFrame:
         """Return the rows that are not late, each with its pane; note the others in the state."""
-        micros = pl.col(self.time).dt.epoch("us")
-        if self.may_be_late and clock.late is not None:
-            rows = on_time(rows, micros >= oldest_needed(self.operator, clock.late), state, self.operator.input)
-        return rows.with_columns((micros - micros % self.pane).alias(PANE))
+        oldest = self._oldest(clock)
+        if oldest is not None:
+            rows = on_time(rows, pl.col(self.time).dt.epoch("us") >= oldest, state, self.operator.input)
+        return rows.with_columns(pane_of_row(self.time, self.pane))
 
     def take_panes(self, made: pl.DataFrame, state: UnitState) -> None:
         """Keep partial aggregates, one row per pane and group."""
@@ -97,6 +137,9 @@ class RunAggregate:
         panes = state.parts.get(PANES)
         if panes is None or clock.now is None:
             return self.nothing
+        ends = ends_within(self.operator, panes, clock, self.pane)
+        if self.needs.rolls_up and ends and core_pays(self.operator, panes, ends, self.pane):
+            panes = merge_core(self.operator, panes, ends, self._merges())
         tagged = tag_windows(self.operator, panes, clock, self.pane)
         if tagged is None:
             return self.nothing
@@ -149,14 +192,19 @@ def tag_windows(operator: Aggregate, panes: pl.DataFrame, clock: Watermarks, pan
     There are two ways to pair panes with windows, and either may be the shorter: window by window, or offset by offset
     (every pane lies in at most ceil(size / advance) windows).
     """
-    if not panes.height or clock.now is None:
-        return None
-    first, last = panes.select(low=pl.col(PANE).min(), high=pl.col(PANE).max()).row(0)
-    late = first if clock.late is None else max(clock.late, first)  # no window of `first` ends at or before it
-    ends = closing_ends(operator, late, min(clock.now, last + pane - 1 + operator.size))
+    ends = ends_within(operator, panes, clock, pane)
     offsets = -(-operator.size // operator.advance)
     pieces = list(_by_window(operator, panes, ends) if len(ends) <= offsets else _by_offset(operator, panes, ends))
     return pl.concat(pieces) if pieces else None
+
+
+def ends_within(operator: Aggregate, panes: pl.DataFrame, clock: Watermarks, pane: Micros) -> range:
+    """Return the ends of the windows that close and may have one of these panes."""
+    if not panes.height or clock.now is None:
+        return range(0)
+    first, last = panes.select(low=pl.col(PANE).min(), high=pl.col(PANE).max()).row(0)
+    late = first if clock.late is None else max(clock.late, first)  # no window of `first` ends at or before it
+    return closing_ends(operator, late, min(clock.now, last + pane - 1 + operator.size))
 
 
 def closing_ends(operator: Aggregate, late: Micros, now: Micros) -> range:

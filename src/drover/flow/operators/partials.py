@@ -8,6 +8,7 @@ a high and a low half, because Arrow has no 128-bit integer.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -26,12 +27,16 @@ class Partial:
     """How one aggregate is stored: `make` from rows, `merge` from partials, `finish` from merged partials.
 
     `running` is the result of `make` for the first row, the first two rows, and so on; None if Polars may differ there.
+    `rolls_up` says that merging gives the same bits as making, whatever the pieces and their order, and is not slower.
+    Floats give others: sums round, and of 0.0 and -0.0, which are equal, the first one wins. `first` and `last` sort
+    every group, so small groups are the slow ones.
     """
 
     make: Columns
     merge: Columns
     finish: pl.Expr
     running: Columns | None = None
+    rolls_up: bool = False
 
 
 def make_partial(aggregate: AggregateCall, time: str, prefix: str) -> Partial:
@@ -39,14 +44,21 @@ def make_partial(aggregate: AggregateCall, time: str, prefix: str) -> Partial:
     if aggregate.argument is None:
         n = f"{prefix}n"
         running = {n: pl.int_range(1, pl.len() + 1, dtype=pl.Int64)}
-        return Partial({n: pl.len().cast(pl.Int64)}, {n: pl.col(n).sum()}, pl.col(n), running)
+        return Partial({n: pl.len().cast(pl.Int64)}, {n: pl.col(n).sum()}, pl.col(n), running, rolls_up=True)
     x = to_polars(aggregate.argument)
     return BUILDERS[aggregate.function](aggregate, x, pl.col(time), prefix)
 
 
+def common_prefix(aggregate: AggregateCall) -> str:
+    """Return a prefix that aggregates of one stream have in common if and only if they store the same."""
+    stored = STORED_AS.get(aggregate.function, aggregate.function)
+    # Not the argument itself: to Python, 0.0 and -0.0 are equal. Its text may be long, so the name is its digest.
+    return f"drover.{hashlib.sha256(f'{stored} {aggregate.argument!r}'.encode()).hexdigest()}."
+
+
 def _count(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
     n = f"{prefix}n"
-    return Partial({n: x.count().cast(pl.Int64)}, {n: pl.col(n).sum()}, pl.col(n), {n: _so_far(x)})
+    return Partial({n: x.count().cast(pl.Int64)}, {n: pl.col(n).sum()}, pl.col(n), {n: _so_far(x)}, rolls_up=True)
 
 
 def _so_far(x: pl.Expr) -> pl.Expr:
@@ -56,8 +68,7 @@ def _so_far(x: pl.Expr) -> pl.Expr:
 
 def _total(aggregate: AggregateCall, x: pl.Expr, prefix: str) -> tuple[dict[str, pl.Expr], pl.Expr]:
     """Return the summands of an exact (whole numbers) or double total, and the total of their sums."""
-    assert aggregate.argument is not None
-    if aggregate.argument.type.is_integer:
+    if _is_whole(aggregate):
         wide = x.cast(pl.Int64)
         high = f"{prefix}high"
         low = f"{prefix}low"
@@ -66,13 +77,18 @@ def _total(aggregate: AggregateCall, x: pl.Expr, prefix: str) -> tuple[dict[str,
     return {total: x.cast(pl.Float64)}, pl.col(total)
 
 
+def _is_whole(aggregate: AggregateCall) -> bool:
+    """Return whether the values are whole numbers."""
+    return aggregate.argument is not None and aggregate.argument.type.is_integer
+
+
 def _summed(aggregate: AggregateCall, x: pl.Expr, prefix: str, finish: Callable[[pl.Expr], pl.Expr]) -> Partial:
     n = f"{prefix}n"
     summands, total = _total(aggregate, x, prefix)
     made = {name: one.sum() for name, one in summands.items()} | {n: x.count().cast(pl.Int64)}
     merged = {name: pl.col(name).sum() for name in made}
     running = {name: one.fill_null(0).cum_sum() for name, one in summands.items()} | {n: _so_far(x)}
-    return Partial(made, merged, pl.when(pl.col(n) > 0).then(finish(total)), running)
+    return Partial(made, merged, pl.when(pl.col(n) > 0).then(finish(total)), running, rolls_up=_is_whole(aggregate))
 
 
 def _sum(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
@@ -86,7 +102,7 @@ def _avg(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Pa
 def _least(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
     v = f"{prefix}v"
     running = {v: x.cum_min().forward_fill()} if _counts_up(aggregate) else None
-    return Partial({v: x.min()}, {v: pl.col(v).min()}, pl.col(v), running)
+    return Partial({v: x.min()}, {v: pl.col(v).min()}, pl.col(v), running, rolls_up=not aggregate.type.is_float)
 
 
 def _greatest(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
@@ -94,7 +110,7 @@ def _greatest(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) 
     if aggregate.type.is_float:  # NaN is the largest number
         return Partial({v: x.nan_max()}, {v: pl.col(v).nan_max()}, pl.col(v))
     running = {v: x.cum_max().forward_fill()} if _counts_up(aggregate) else None
-    return Partial({v: x.max()}, {v: pl.col(v).max()}, pl.col(v), running)
+    return Partial({v: x.max()}, {v: pl.col(v).max()}, pl.col(v), running, rolls_up=True)
 
 
 def _counts_up(aggregate: AggregateCall) -> bool:
@@ -144,6 +160,7 @@ def _last(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> P
     return Partial(made, merged, pl.col(v))
 
 
+STORED_AS: Final = {"avg": "sum", "variance": "stddev"}  # functions that store what another one stores
 BUILDERS: Final[Mapping[str, Callable[[AggregateCall, pl.Expr, pl.Expr, str], Partial]]] = {
     "count": _count,
     "sum": _sum,

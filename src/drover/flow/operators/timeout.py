@@ -11,8 +11,9 @@ from typing import Final
 
 import polars as pl
 
-from drover.flow.operators.aggregate import PANE, START, RunAggregate, as_instant, oldest_needed, tag_windows
+from drover.flow.operators.aggregate import START, RunAggregate, as_instant, oldest_needed, tag_windows
 from drover.flow.operators.base import CompileContext, Frames, Runner, UnitState, Watermarks, on_time
+from drover.flow.operators.panes import PANE
 from drover.network.expressions import aggregate_to_polars, parse_aggregate
 from drover.network.operators import WINDOW_END, WINDOW_START, WINDOW_TIME, Aggregate
 from drover.network.types import polars_type
