@@ -245,7 +245,12 @@ def test_files_of_spark_are_durable_before_anything_names_them(tmp_path: Path, s
     synced.clear()
     run.begin(1)
     files = ["spark/commits/0", "spark/offsets/1", "spark/sources/0/1"]
-    assert sorted(synced[:-1]) == sorted([*files, "spark/commits", "spark/offsets", "spark/sources/0"])
+    nearest = ["spark/commits", "spark/offsets", "spark/sources/0"]
+    assert sorted(synced[:-1]) == sorted([*files, *nearest, "spark"])  # the folder of commits is new
+    run.commit(1)
+    synced.clear()
+    run.begin(2)
+    assert set(synced[:-1]) & {"", "spark"} == set()
 
 
 def test_a_start_that_dies_may_have_changed_tables(tmp_path: Path, synced: list[str]) -> None:

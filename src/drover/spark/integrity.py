@@ -46,7 +46,7 @@ class Integrity:
     _known: dict[str, str] = field(default_factory=dict)  # digests of files that no batch changes
     _witness: Witness = field(default_factory=Witness)
     _has_begun: bool = False  # whether this run has begun a batch
-    _durable: set[str] = field(default_factory=set)  # folders above those of logs, whose names would survive
+    _durable: set[str] = field(default_factory=set)  # folders of logs whose names would survive a power cut
 
     def verify(self, checkpoint: Checkpoint) -> None:
         """Raise StateError if a file that a start relies on is missing or is not the one that was seen before."""
@@ -127,11 +127,11 @@ class Integrity:
         """
         logs = follow(self.fs, self.root, self._known, spark_batch)
         new = [name for name in logs if name not in self._known]
-        above = {folder for name in new for folder in folders_above(name)[:1]}
-        # The names of folders do not change, so one look at them is enough.
-        once = {folder for name in new for folder in folders_above(name)[1:]} - self._durable
-        make_durable(self.fs, [join(self.root, name) for name in [*new, *sorted(above | once)]])
-        self._durable |= once
+        # The name of a folder does not change, so it is made durable once. Spark creates some folders later than others.
+        folders = {folder for name in new for folder in folders_above(name)[:-1]} - self._durable
+        above = {folders_above(name)[0] for name in [*new, *folders]}
+        make_durable(self.fs, [join(self.root, name) for name in [*new, *sorted(above)]])
+        self._durable |= folders
         return logs
 
     def _own(self, *names: str) -> dict[str, str]:
