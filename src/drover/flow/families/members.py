@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -59,9 +59,13 @@ def make_members(
     constants: Sequence[Sequence[Value]],
 ) -> pa.Table:
     """Return the table of a family, sorted by number; each argument has one item per member."""
-    schema = members_schema(shape)
     by_type = zip(*constants, strict=True) if constants else [() for _ in shape.types]
-    columns = [numbers, names, nodes, *(list(column) for column in by_type)]
+    return members_of_columns(shape, [numbers, names, nodes, *(list(column) for column in by_type)])
+
+
+def members_of_columns(shape: Shape, columns: Sequence[Any]) -> pa.Table:  # Any: what Arrow makes an array of
+    """Return the table of a family, sorted by number, given its columns in the order of its schema."""
+    schema = members_schema(shape)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema).sort_by(MEMBER)
 

@@ -24,6 +24,7 @@ from drover.flow.watermarks import SourceProgress
 from drover.network.model import Network
 from drover.spark.batch import BatchResult
 from drover.spark.facts import QueryFacts
+from drover.spark.queries.admission import QueryLike
 from drover.spark.queries.batch import (
     BatchQueries,
     failed_members,
@@ -31,7 +32,7 @@ from drover.spark.queries.batch import (
     results_of,
     sent_bytes,
 )
-from drover.spark.queries.catalog import BatchStart, QueryCatalog, QueryLike, Receipt
+from drover.spark.queries.catalog import BatchStart, QueryCatalog, Receipt
 from drover.spark.queries.families import topic_rates
 from drover.spark.queries.listing import listing
 from drover.spark.queries.metrics import WINDOW, QueryMetrics
