@@ -73,7 +73,8 @@ def members_of_columns(shape: Shape, columns: Sequence[Any]) -> pa.Table:  # Any
 def write_members(fs: FileSystem, root: str, shape: Shape, members: pa.Table) -> MemberTable:
     """Write a table into the checkpoint unless it is there already, and return the reference for workers.
 
-    A file that a crash or a bad disk has damaged is written again: the table follows from the query log.
+    This does not wait for the disk. A file that a crash or a bad disk has damaged is written again: the table follows
+    from the query log.
     """
     whole = members.combine_chunks()
     sink = pa.BufferOutputStream()
@@ -83,7 +84,7 @@ def write_members(fs: FileSystem, root: str, shape: Shape, members: pa.Table) ->
     fingerprint = hashlib.sha256(content).hexdigest()[:32]
     path = _path(root, shape.id, fingerprint)
     if not exists(fs, path) or read_whole(fs, path) != content:
-        write_whole(fs, path, [content])
+        write_whole(fs, path, [content], durable=False)
     nodes = tuple(sorted(pc.unique(members.column(NODE)).to_pylist()))
     return MemberTable(shape.id, fingerprint, nodes, members.num_rows)
 

@@ -92,7 +92,7 @@ class TextShapes:
         valid = _are_names(names) & _are_names(tenants) & (lengths + len(skeleton) <= LONGEST_LINE)
         rows = np.flatnonzero(valid)
         for values, chosen in _groups([texts.strings(first[rows] + hole) for hole in found.key], rows):
-            template = self._template_of(skeleton, found, values, texts, given[chosen])
+            template = self._template_of(skeleton, found, values, len(chosen))
             if template is None:
                 continue
             # An expression is not longer than that of the template plus all holes.
@@ -113,11 +113,11 @@ class TextShapes:
         return found
 
     def _template_of(
-        self, skeleton: str, found: SkeletonHoles, key: tuple[str, ...], texts: ScannedTexts, given: Ints
+        self, skeleton: str, found: SkeletonHoles, key: tuple[str, ...], texts: int
     ) -> TextTemplate | None:
         template = self._templates.get((skeleton, *key))
-        if template is None and len(given) >= FEW:
-            template = _learned(learn_text_template, skeleton, texts.holes_of(int(given[0])), found, self.shapes)
+        if template is None and texts >= FEW:
+            template = _learned(learn_text_template, skeleton, key, found, self.shapes)
             if template is not None:
                 _keep(self._templates, (skeleton, *key), template)
         return template

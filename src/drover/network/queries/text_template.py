@@ -36,6 +36,7 @@ class SkeletonHoles:
     tenant: int | None
     literal: tuple[int, ...]  # by hole: the number of the query's literal, or NO_LITERAL
     key: tuple[int, ...]  # holes that are part of a text template's key
+    example: tuple[str, ...]  # the holes of a text that is accepted
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +78,15 @@ def find_holes(skeleton: str, holes: Sequence[str], shapes: Shapes) -> SkeletonH
     key = (
         n for n in range(len(marks)) if n not in (name, tenant) and (literal[n] == NO_LITERAL or literal[n] in fixed)
     )
-    return SkeletonHoles(marks, name, tenant, tuple(literal), tuple(key))
+    return SkeletonHoles(marks, name, tenant, tuple(literal), tuple(key), tuple(holes))
 
 
-def learn_text_template(
-    skeleton: str, holes: Sequence[str], found: SkeletonHoles, shapes: Shapes
-) -> TextTemplate | None:
-    """Return the template of all texts that have this skeleton and the same holes of the key; None if there is none."""
+def learn_text_template(skeleton: str, key: Sequence[str], found: SkeletonHoles, shapes: Shapes) -> TextTemplate | None:
+    """Return the template of all texts that have this skeleton and these holes of the key; None if there is none."""
+    # All other holes are those of one example, so that the parser knows most of the expressions already.
+    holes = list(found.example)
+    for hole, value in zip(found.key, key, strict=True):
+        holes[hole] = value
     text = _read(_filled(skeleton, holes))
     fixed = None if text is None else _fixed(text, shapes)
     if text is None or fixed is None:
