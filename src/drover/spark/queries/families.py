@@ -46,6 +46,11 @@ class Families:
         return [self.by_id[name].shape for name in sorted(self.by_id)]
 
     @property
+    def bytes(self) -> int:
+        """The size of all member tables."""
+        return sum(family.table.nbytes for family in self.by_id.values())
+
+    @property
     def stored(self) -> dict[str, MemberTable]:
         """The member tables that are written, by the id of the shape."""
         return {name: family.stored for name, family in sorted(self.by_id.items()) if family.stored is not None}
