@@ -1,4 +1,4 @@
-"""Processor time of this process and its descendants: Java, and Python's workers.
+"""Processor time and memory of this process and its descendants: Java, and Python's workers.
 
 On a shared machine, it says more about the work done than a clock does.
 """
@@ -50,3 +50,15 @@ def worker_bytes() -> dict[int, int]:
         for pid, fields in family.items()
         if pid not in parents and b"pyspark" in Path(f"/proc/{pid}/cmdline").read_bytes()
     }
+
+
+def family_bytes() -> int:
+    """Return the memory of this process and its descendants; a page that several of them share counts once."""
+    found = 0
+    for pid in processes():
+        try:
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        except OSError:  # it has ended meanwhile
+            continue
+        found += sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+    return found

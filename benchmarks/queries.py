@@ -2,14 +2,16 @@
 
 Plain Spark has two sides. One is a streaming query for each rule, which is what people write, in numbers that Spark can
 still run. The other is the expert's single query, which joins the rows with a broadcast table of rules and groups by
-rule. drover gets the same rules as submitted queries: of one shape, of fifty shapes, and a hundred thousand of one
-shape.
+rule. drover gets the same rules as submitted queries: of one shape and of many, up to a million.
+
+How long a submission takes is measured without Spark, which has no part in it: from the call until the queries are
+durable, and until a batch has begun with them.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,8 +23,13 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user
 import drover
 from benchmarks.compare import Outcome, same_totals, take_turns
 from benchmarks.feed import Feed
+from benchmarks.processor import family_bytes
 from benchmarks.sides import Batches, Count, DroverSide, Measure, Side, SparkSide, say, scratch, spark_session
+from drover.control.tenants import limits_of
+from drover.flow.state.commits import Checkpoint
 from drover.network.model import Network
+from drover.spark.queries.catalog import QueryCatalog
+from drover.spark.queries.requests import MANY
 from drover.spark.run import run
 
 ROWS = 20_000  # per batch, which is a second of event time
@@ -31,6 +38,11 @@ WINDOW = 5  # seconds
 BEGIN = 1_767_225_600
 TYPES = "ts timestamp, site string, value double"
 SHAPES = 50
+SUBMITTED = 100_000  # queries at a time
+LIVE_WITHIN = 5.0  # seconds, for as many
+MANY_SHAPES = 500
+MILLION = 1_000_000
+MEMORY = 6e9  # bytes that driver and workers may use
 MEASURE: Measure = {"rows": "count(*)", "counted": "sum(n)", "means": "sum(mean)"}
 TRIGGER = 1.0  # seconds that a batch may take
 
@@ -55,7 +67,7 @@ def rules(count: int) -> pl.DataFrame:
 def query(rule: int, site: str, least: float, shape: int = 0) -> dict[str, Any]:
     """A rule as a query; from shape 1 on, queries differ in more than constants."""
     where = f"site = '{site}' and value > {least}" + (f" and value < 100 + {shape}" if shape % 2 else "")
-    size = f"{WINDOW + shape // 10} s"
+    size = f"{WINDOW + shape // 10 % 50} s"
     mean = ("avg(value)", "sum(value)", "max(value)", "min(value)", "avg(value + 1.0)")[shape // 2 % 5]
     return {
         "name": f"q{rule}",
@@ -64,6 +76,12 @@ def query(rule: int, site: str, least: float, shape: int = 0) -> dict[str, Any]:
             "counts": {"kind": "aggregate", "input": "mine", "size": size, "compute": {"n": "count(*)", "mean": mean}},
         },
     }
+
+
+def queries(count: int, shapes: int) -> Iterator[list[dict[str, Any]]]:
+    """Yield the rules as queries, so many at a time that their dicts take little of the memory that is measured."""
+    for some in rules(count).iter_slices(SUBMITTED):
+        yield [query(rule, site, least, rule % shapes) for rule, site, least in some.iter_rows()]
 
 
 def network(name: str) -> Network:
@@ -77,8 +95,10 @@ def network(name: str) -> Network:
 class QueriesSide(DroverSide):
     """drover with submitted queries, whose results are counted."""
 
-    queries: Sequence[Mapping[str, Any]] = ()
+    count: int = 0  # queries
+    shapes: int = 1
     submitting: float = 0.0  # seconds
+    memory: int = 0  # bytes, at most
     answers: Count = field(default_factory=lambda: Count(MEASURE))
 
     def start(self, spark: SparkSession) -> None:
@@ -92,14 +112,20 @@ class QueriesSide(DroverSide):
             stop_on_failure=True,
             queries=self.answers,
         )
-        began = time.perf_counter()
-        receipt = self.handle.submit(self.queries)
-        self.submitting = time.perf_counter() - began
-        if receipt.refused:
-            raise RuntimeError(f"a query is refused: {receipt.refused[0].faults[0].text}")
-        say(f"{self.name}: {len(receipt.accepted)} queries submitted in {self.submitting:.1f} s")
+        for given in queries(self.count, self.shapes):
+            began = time.perf_counter()
+            receipt = self.handle.submit(given)
+            self.submitting += time.perf_counter() - began
+            if receipt.refused:
+                raise RuntimeError(f"a query is refused: {receipt.refused[0].faults[0].text}")
+        say(f"{self.name}: {self.count} queries submitted in {self.submitting:.1f} s")
         (found,) = (one for one in spark.streams.active if str(one.id) == self.handle.id)
         self.batches = Batches((found,))
+
+    def step(self, batch: int) -> float:
+        took = super().step(batch)
+        self.memory = max(self.memory, family_bytes())
+        return took
 
     def totals(self) -> dict[str, float]:
         return dict(self.answers.found)
@@ -137,9 +163,8 @@ def _computed() -> tuple[Any, Any]:
 
 
 def drover_side(feed: Feed, count: int, shapes: int = 1) -> QueriesSide:
-    given = [query(rule, site, least, rule % shapes) for rule, site, least in rules(count).iter_rows()]
     name = f"drover {count}" + (f" of {shapes} shapes" if shapes > 1 else "")
-    return QueriesSide(name, feed, network(name), {}, queries=given)
+    return QueriesSide(name, feed, network(name), {}, count=count, shapes=shapes)
 
 
 def spark_side(feed: Feed, count: int, *, single: bool) -> SparkSide:
@@ -162,14 +187,42 @@ def run_groups(
             outcome.figures[f"processor seconds, {side.name}"] = busy[side.name]
             if isinstance(side, QueriesSide):
                 outcome.figures[f"seconds to submit, {side.name}"] = side.submitting
+                outcome.figures[f"driver and workers, at most, GB, {side.name}"] = side.memory / 1e9
         same_totals([side for side in sides if "shapes" not in side.name])
     return took
+
+
+def submission(count: int, shapes: int, outcome: Outcome) -> float:
+    """Submit queries to a catalog without Spark; return the seconds until a batch begins with them."""
+    name = f"{count} queries of {shapes} shapes"
+    (given,) = queries(count, shapes)
+    with scratch() as folder:
+        # The first call compiles kernels, or reads them from the disk.
+        warm = QueryCatalog(network("warm"), str(folder / "warm"), limits_of({}))
+        warm.open(Checkpoint(), 2)
+        warm.submit(given[: 2 * MANY])
+        catalog = QueryCatalog(network("submission"), str(folder / "run"), limits_of({}))
+        catalog.open(Checkpoint(), 2)
+        before = family_bytes()
+        began = time.perf_counter()
+        receipt = catalog.submit(given)
+        durable = time.perf_counter() - began
+        catalog.begin(0, 2, again=False)
+        live = time.perf_counter() - began
+        if len(receipt.accepted) != count:
+            raise RuntimeError(f"a query is refused: {receipt.refused[0].faults[0].text}")
+        outcome.figures[f"seconds until durable, {name}"] = durable
+        outcome.figures[f"seconds until live, {name}"] = live
+        outcome.figures[f"bytes of the driver per query, {name}"] = (family_bytes() - before) / count
+    return live
 
 
 def bench(quick: bool) -> Outcome:
     batches, warm_up = (8, 3) if quick else (20, 8)
     many = 10_000 if quick else 100_000
+    most = 50_000 if quick else MILLION
     outcome = Outcome("queries")
+    live = {shapes: submission(many, shapes, outcome) for shapes in (1, MANY_SHAPES)}
     with spark_session("queries") as spark, scratch() as folder:
         feed = Feed(folder, {"readings": TYPES})
         for batch in range(batches):
@@ -182,16 +235,23 @@ def bench(quick: bool) -> Outcome:
         )
         if many > 10_000:
             groups.append([drover_side(feed, many), spark_side(feed, many, single=True)])
-        took = run_groups(spark, groups, batches, warm_up, outcome)
+        largest = [drover_side(feed, many, MANY_SHAPES), drover_side(feed, most)]
+        took = run_groups(spark, [*groups, *([side] for side in largest)], batches, warm_up, outcome)
     outcome.figures |= {"rows per batch": ROWS, "sources": SITES, "seconds of a window": WINDOW}
-    ours, shapes = took["drover 10000"], took[f"drover 10000 of {SHAPES} shapes"]
     for count in dict.fromkeys((10_000, many)):
         outcome.ratios[f"joined, {count} each"] = took[f"joined {count}"] / took[f"drover {count}"]
     plain = few[-1] / took[f"separate {few[-1]}"]  # queries per second of a batch
-    outcome.ratios["queries per second, separate"] = 10_000 / ours / plain
-    outcome.ratios |= {"trigger of 1 s, 10000": TRIGGER / ours, "trigger of 1 s, 10000 of 50 shapes": TRIGGER / shapes}
+    outcome.ratios["queries per second, separate"] = 10_000 / took["drover 10000"] / plain
+    for name in ("drover 10000", f"drover 10000 of {SHAPES} shapes", *(side.name for side in largest)):
+        outcome.ratios[f"trigger of 1 s, {name.removeprefix('drover ')}"] = TRIGGER / took[name]
     outcome.targets = {"joined, 10000 each": 1.0, "queries per second, separate": 1000.0}
     outcome.targets |= {name: 1.0 for name in outcome.ratios if name.startswith("trigger")}
     if many > 10_000:
         outcome.targets[f"joined, {many} each"] = 3.0
+    for shapes, seconds in live.items():
+        outcome.ratios[f"live within 5 s, {many} of {shapes} shapes"] = LIVE_WITHIN / seconds
+        outcome.targets[f"live within 5 s, {many} of {shapes} shapes"] = 1.0
+    for side in largest:
+        outcome.ratios[f"memory of 6 GB, {side.name.removeprefix('drover ')}"] = MEMORY / side.memory
+        outcome.targets[f"memory of 6 GB, {side.name.removeprefix('drover ')}"] = 1.0
     return outcome

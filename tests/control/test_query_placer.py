@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drover.control.query_placer import QueryPlacer
+from drover.control.query_placer import QueryPlacer, TopicsRead
 from drover.errors import DroverError
 
+Topic = tuple[str, str, int]
 TOPICS = [("s", "k", value) for value in range(6)]
 
 
-def members(count: int, start: int = 0) -> tuple[list[int], list[list[tuple[str, str, int]]]]:
+def topics_read(read: Sequence[Collection[Topic]]) -> TopicsRead:
+    """The topics of queries, each given by its own."""
+    topics = tuple(dict.fromkeys(topic for one in read for topic in one))
+    numbers = [[topics.index(topic) for topic in dict.fromkeys(one)] for one in read]
+    start = np.concatenate([[0], np.cumsum([len(one) for one in numbers])]).astype(np.int64)
+    return TopicsRead(topics, start, np.array([number for one in numbers for number in one], dtype=np.int64))
+
+
+def members(count: int, start: int = 0) -> tuple[list[int], TopicsRead]:
     numbers = list(range(start, start + count))
-    return numbers, [[TOPICS[number % len(TOPICS)]] for number in numbers]
+    return numbers, topics_read([[TOPICS[number % len(TOPICS)]] for number in numbers])
 
 
 def place(placer: QueryPlacer, count: int, start: int = 0) -> pl.DataFrame:
@@ -130,7 +141,7 @@ def _compare_with_a_placer_that_forgets_nothing(rng: np.random.Generator) -> Non
     for step in range(12):
         numbers = list(range(10 * step, 10 * step + 10))
         topics = [[("s", "k", int(value)) for value in rng.integers(0, 15, 2) + 15 * step] for _ in numbers]
-        placed = [placer.place(numbers, topics, np.ones(10)) for placer in (forgets, remembers)]
+        placed = [placer.place(numbers, topics_read(topics), np.ones(10)) for placer in (forgets, remembers)]
         assert placed[0].equals(placed[1])
         here = [*here, *numbers]
         gone = rng.choice(here, min(len(here) - 3, 10), replace=False).tolist()
@@ -141,3 +152,13 @@ def _compare_with_a_placer_that_forgets_nothing(rng: np.random.Generator) -> Non
         assert forgets.nodes_of(here).equals(remembers.nodes_of(here))
         assert forgets.replication == remembers.replication
     assert len(forgets._topics) < len(remembers._topics)
+
+
+@given(seed=st.integers(0, 1000))
+def test_some_queries_have_the_topics_they_had_among_all(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    read = [[TOPICS[topic] for topic in rng.permutation(6)[: rng.integers(1, 4)]] for _ in range(7)]
+    chosen = rng.random(7) < 0.5
+    some = topics_read(read).only(chosen)
+    found = [[some.topics[t] for t in some.topic[a:b]] for a, b in zip(some.start, some.start[1:], strict=False)]
+    assert found == [one for one, here in zip(read, chosen, strict=True) if here]

@@ -95,7 +95,7 @@ def queries(folder: Path) -> Iterator[Feed]:
         except FileError as error:
             demand_faults(error.faults)
             raise
-        admitted = admit(entries, shapes, ("taken",), {"acme": 1}, limits)
+        admitted = admit(enumerate(entries), shapes, ("taken",), {"acme": 1}, limits)
         if admitted.accepted and zlib.crc32(text.encode(errors="surrogatepass")) % RUN_ONE_IN == 0:
             _run_briefly(network, admitted, folder / str(count))
         return _check(admitted)

@@ -15,9 +15,8 @@ from drover.flow.tables.internal import prepare_tables
 from drover.network.drawing import svg, tree
 from drover.network.files.network_file import dumps, loads
 from drover.network.queries import Shapes
-from drover.network.queries.read import write_query
 from drover.placement.plan import round_robin
-from drover.spark.queries.admission import admit, entries_for
+from drover.spark.queries.admission import admit, entry_for
 from tests.flow.families.family_harness import FamilyHarness
 from tests.flow.harness import Batch, Harness
 from tests.flow.oracle import assert_same_rows
@@ -87,7 +86,8 @@ def check(name: Naming, folder: Path, expected: dict[str, pl.DataFrame], tables:
     assert loads(dumps(network)) == network
     assert list(tree(network))
     assert svg(network)
-    admitted = admit(entries_for(map(write_query, named_queries(name))), Shapes(network), (), {}, limits_of({}))
+    entries = (entry_for(one, index) for index, one in enumerate(named_queries(name)))
+    admitted = admit(enumerate(entries), Shapes(network), (), {}, limits_of({}))
     assert [one.faults for one in admitted.refused] == []
     found = run(name, folder)
     for plain, rows in expected.items():

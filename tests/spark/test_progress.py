@@ -88,7 +88,7 @@ def test_every_fact_has_its_key() -> None:
 
 
 def test_queries_have_keys_of_their_own_once_there_are_any() -> None:
-    queries = QueryFacts(3, 1, 2, 1, 40, 1.23456, {"a": 50}, (0.01, 0.00005))
+    queries = QueryFacts(3, 1, 2, 1, 40, 1.23456, {"a": 50}, (0.01, 0.00005), 900)
     assert describe(replace(FACTS, queries=queries)) == JSON | {
         "queries": {
             "live": 3,
@@ -97,6 +97,7 @@ def test_queries_have_keys_of_their_own_once_there_are_any() -> None:
             "failed": 1,
             "rows": 40,
             "replication": 1.2346,
+            "memory": 900,
             "bytes": {"a": 50},
             "busy": [0.01, 0.0001],
         }

@@ -10,7 +10,7 @@ Rule 3: when nodes are lost, only their queries are placed again. When nodes are
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,24 @@ from drover.load.arrays import Flags, Floats, Ints
 
 POLICY = "gather"
 LEAST = 4_096  # topics; below this number, unused ones are not worth forgetting
-Topics = Sequence[Hashable]  # that one query reads
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopicsRead:
+    """The topics of queries, as arrays: query q reads `topics[t]` for every t in `topic[start[q] : start[q + 1]]`.
+
+    No topic is there twice, and no query reads one twice.
+    """
+
+    topics: Sequence[Hashable]
+    start: Ints  # (n + 1,)
+    topic: Ints  # (start[n],)
+
+    def only(self, chosen: Flags) -> TopicsRead:
+        """Return the topics of some of the queries, (n,)."""
+        counts = np.diff(self.start)
+        start = np.concatenate([[0], np.cumsum(counts[chosen])])
+        return TopicsRead(self.topics, start, self.topic[np.repeat(chosen, counts)])
 
 
 class QueryPlacer:
@@ -51,9 +68,9 @@ class QueryPlacer:
             return 0.0
         return float(np.nan_to_num(self._herd.observe().replication))
 
-    def place(self, members: Sequence[int], topics: Sequence[Topics], weights: ArrayLike) -> pl.DataFrame:
+    def place(self, members: Sequence[int] | Ints, topics: TopicsRead, weights: ArrayLike) -> pl.DataFrame:
         """Place new queries, and return `number` and `node` of each; `weights` are their expected costs."""
-        if not members:
+        if not len(members):
             return pl.DataFrame(schema=PLACED)
         start, source = self._packed(topics)
         if self._herd is None:
@@ -65,9 +82,9 @@ class QueryPlacer:
         self._map(members, numbers)
         return self.nodes_of(members)
 
-    def restore(self, members: Sequence[int], topics: Sequence[Topics], nodes: ArrayLike) -> None:
+    def restore(self, members: Sequence[int] | Ints, topics: TopicsRead, nodes: ArrayLike) -> None:
         """Add queries that have nodes already. The next `set_nodes` places those again whose node is closed or gone."""
-        if not members:
+        if not len(members):
             return
         start, source = self._packed(topics)
         server: Ints = np.asarray(nodes, dtype=np.int64)
@@ -135,9 +152,9 @@ class QueryPlacer:
             return []
         return [self._member_of[move.query] for move in self._herd.refine(queries=most)]
 
-    def nodes_of(self, members: Sequence[int]) -> pl.DataFrame:
+    def nodes_of(self, members: Sequence[int] | Ints) -> pl.DataFrame:
         """Return `number` and `node` of queries; those that are not placed are left out."""
-        here = [member for member in members if member in self._number_of]
+        here = [member for member in np.asarray(members, dtype=np.int64).tolist() if member in self._number_of]
         if not here or self._herd is None:
             return pl.DataFrame(schema=PLACED)
         nodes = self._herd.servers_of([self._number_of[member] for member in here])
@@ -203,18 +220,14 @@ class QueryPlacer:
         self._map(members, numbers)
         return self.nodes_of(members)
 
-    def _packed(self, topics: Sequence[Topics]) -> tuple[Ints, Ints]:
+    def _packed(self, read: TopicsRead) -> tuple[Ints, Ints]:
         """Return the topics of queries as the arrays of a herding problem; new topics get numbers."""
         numbers = self._topics
-        rows = []
-        for read in topics:
-            for topic in read:
-                if topic not in numbers:
-                    numbers[topic] = len(numbers)
-                    self._rates.append(1.0)  # until it is measured
-            rows.append(sorted({numbers[topic] for topic in read}))
-        start = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
-        return start, np.array([number for row in rows for number in row], dtype=np.int64)
+        found = np.array([numbers.setdefault(topic, len(numbers)) for topic in read.topics], dtype=np.int64)
+        self._rates += [1.0] * (len(numbers) - len(self._rates))  # until they are measured
+        source = found[read.topic]
+        query = np.repeat(np.arange(len(read.start) - 1), np.diff(read.start))
+        return read.start, source[np.lexsort((source, query))]
 
     def _fresh(self, sizes: Floats) -> Herd:
         herd = Herd(self._rates, np.where(sizes > 0, sizes, 1.0), self._rng, self._policy)
@@ -222,10 +235,11 @@ class QueryPlacer:
             herd.remove_server(node)
         return herd
 
-    def _map(self, members: Sequence[int], numbers: Ints) -> None:
-        for member, number in zip(members, numbers.tolist(), strict=True):
-            self._number_of[member] = number
-            self._member_of[number] = member
+    def _map(self, members: Sequence[int] | Ints, numbers: Ints) -> None:
+        # Lists, because dicts of numpy's own integers would be large and slow.
+        placed = np.asarray(members, dtype=np.int64).tolist()
+        self._number_of.update(zip(placed, numbers.tolist(), strict=True))
+        self._member_of.update(zip(numbers.tolist(), placed, strict=True))
 
 
 def _sizes(nodes: int, closed: Collection[int]) -> Floats:

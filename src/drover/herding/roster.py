@@ -96,11 +96,13 @@ class Roster:
 
     def check_present(self, queries: Ints) -> None:
         """Refuse queries that are not live, and duplicates."""
-        for query in queries.tolist():
-            if not 0 <= query < len(self.store.server) or self.store.server[query] < 0:
-                raise ProblemError(
-                    f"query is {query}, but there is no live query of that number. It may have left already."
-                )
+        present = (queries >= 0) & (queries < len(self.store.server))
+        present[present] = self.store.server[queries[present]] >= 0
+        if not present.all():
+            absent = int(queries[~present][0])
+            raise ProblemError(
+                f"query is {absent}, but there is no live query of that number. It may have left already."
+            )
         if len(np.unique(queries)) < len(queries):
             raise ProblemError(f"queries are {queries.tolist()[:9]}, but each can leave only once. Remove duplicates.")
 

@@ -53,6 +53,7 @@ class QueryFacts:
     replication: float  # nodes that a source row travels to, on average, if some query needs it
     sent: Mapping[str, int]  # bytes from the router to nodes, by source
     busy: tuple[float, ...]  # (n,) busy seconds by node
+    memory: int = 0  # bytes that the driver holds of queries: their texts, names, nodes and constants
 
 
 @dataclass(frozen=True, slots=True)

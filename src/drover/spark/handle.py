@@ -32,7 +32,8 @@ from drover.spark.driver import Driver, Listener
 from drover.spark.endpoint import Endpoint
 from drover.spark.failures import as_drover_error
 from drover.spark.progress import describe, state_operators
-from drover.spark.queries.catalog import QueryLike, Receipt
+from drover.spark.queries.admission import QueryLike
+from drover.spark.queries.catalog import Receipt
 from drover.spark.queries.moving import move
 from drover.spark.queries.service import QueryService
 from drover.spark.row_totals import RowTotals

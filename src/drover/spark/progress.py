@@ -97,6 +97,7 @@ def _queries(facts: QueryFacts) -> dict[str, Any]:  # Any: JSON
         "failed": facts.failed,
         "rows": facts.rows,
         "replication": round(facts.replication, 4),
+        "memory": facts.memory,
         "bytes": dict(facts.sent),
         "busy": _rounded(facts.busy),
     }

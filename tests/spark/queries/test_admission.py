@@ -10,14 +10,14 @@ import pytest
 from drover.control.tenants import limits_of
 from drover.network.queries import Query, Shaped, Shapes
 from drover.network.queries.notation import LONGEST_LINE
-from drover.spark.queries.admission import AdmissionResult, admit, all_or_none, entries_for
+from drover.spark.queries.admission import AdmissionResult, admit, entry_for
 from tests.spark.meters import meters, query
 
 SHAPES = Shapes(meters())
 
 
 def check(*given: object, names: tuple[str, ...] = (), counts: dict[str, int] | None = None) -> AdmissionResult:
-    entries = entries_for(given)  # type: ignore[arg-type] # some are malformed on purpose
+    entries = ((index, entry_for(one, index)) for index, one in enumerate(given))  # type: ignore[arg-type] # malformed
     return admit(entries, SHAPES, names, counts or {}, limits_of({"acme": {"queries": 2}}))
 
 
@@ -48,14 +48,6 @@ def test_accepted_queries_of_a_request_count_towards_the_limit() -> None:
     result = check(*(query(f"q{number}", number) for number in range(3)))
     assert [one.index for one in result.accepted] == [0, 1]
     assert [one.index for one in result.refused] == [2]
-
-
-def test_atomic_refuses_all_in_the_order_given() -> None:
-    result = all_or_none(check(query("good", 0), 7, query("last", 2)))
-    assert result.accepted == []
-    assert [(one.index, one.name) for one in result.refused] == [(0, "good"), (1, None), (2, "last")]
-    good = check(query("good", 0))
-    assert all_or_none(good) is good
 
 
 def test_a_query_that_drover_fails_to_check_is_refused_alone(

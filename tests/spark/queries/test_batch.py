@@ -65,9 +65,11 @@ def test_the_progress_counts_queries_and_results(tmp_path: Path) -> None:
     queries_of(catalog, 0)
     catalog.park({0: "it fails"})
     given = result(ParkedMember("f", 1, "no"), a=pl.DataFrame({"n": [1, 2]}), b=pl.DataFrame({"m": [3]}))
-    facts = queries_of(catalog, 1).facts(given, 1.23456)
-    assert facts == QueryFacts(
-        live=1, parked=1, families=1, failed=1, rows=3, replication=1.23456, sent={}, busy=(0.5, 0.0)
+    found = queries_of(catalog, 1)
+    held = int(catalog.query_log.members.estimated_size()) + found.start.families.bytes
+    assert held > len("".join(catalog.query_log.members["text"]))
+    assert found.facts(given, 1.23456) == QueryFacts(
+        live=1, parked=1, families=1, failed=1, rows=3, replication=1.23456, sent={}, busy=(0.5, 0.0), memory=held
     )
     assert [rows.columns for rows in results_of(given)] == [["n"], ["m"]]
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from numpy.typing import ArrayLike
 
 from drover.control.query_placer import QueryPlacer
 from drover.errors import DroverError, StateError
@@ -265,7 +264,7 @@ def test_a_new_query_is_placed_with_the_weight_of_its_family(tmp_path: Path, mon
     catalog.submit(queries(0, 1))
     families = begin(catalog, 0).families.by_id
     dear = next(name for name, family in families.items() if family.table["query"].to_pylist() == ["q0"])
-    given: list[ArrayLike] = []
-    monkeypatch.setattr(QueryPlacer, "place", lambda _self, _numbers, _topics, weights: given.append(weights))
+    given: list[list[float]] = []
+    monkeypatch.setattr(QueryPlacer, "place", lambda _self, _numbers, _topics, weights: given.append(list(weights)))
     catalog.submit(queries(4, 5), weights={dear: 3.0})
     assert given == [[3.0, 1.0]]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from drover.flow.families.members import MEMBER, QUERY
 from drover.network.queries import Shapes
 from drover.spark.queries.families import ALL, LEAST_RATE, families_named, tables_of, topic_rates, topics_of
@@ -32,11 +34,17 @@ def test_an_unchanged_family_keeps_its_table(tmp_path: Path) -> None:
 
 
 def test_a_topic_is_a_key_value_or_the_whole_stream() -> None:
-    shapes = Shapes(meters())
-    by_site = topics_of(shapes.shape_of(parsed(query("a", 2))))
-    assert by_site == [("readings", "`site`", "s2")]
     everything = {"name": "b", "operators": {"f": {"kind": "filter", "input": "readings", "where": "value > 3"}}}
-    assert topics_of(shapes.shape_of(parsed(everything))) == [("readings", ALL, None)]
+    given = [everything, query("a", 2), query("c", 6), query("d", 22), everything]
+    shapes = Shapes(meters())
+    tables = tables_of((7 + n, one, shapes.shape_of(one)) for n, one in enumerate(map(parsed, given)))
+    numbers, read = topics_of(tables.values())
+    assert numbers.tolist() == [7, 8, 9, 10, 11]
+    found = [[read.topics[t] for t in read.topic[a:b]] for a, b in zip(read.start, read.start[1:], strict=False)]
+    by_site = [[("readings", "`site`", site)] for site in ("s2", "s6", "s2")]
+    assert found == [[("readings", ALL, None)], *by_site, [("readings", ALL, None)]]
+    some, read = topics_of(tables.values(), np.array([9, 10]))
+    assert (some.tolist(), [read.topics[t] for t in read.topic]) == ([9, 10], [one for (one,) in by_site[1:]])
 
 
 def test_topics_have_the_rates_of_their_queries(tmp_path: Path) -> None:

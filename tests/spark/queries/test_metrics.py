@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from drover.spark.queries.metrics import EVERY, MANY, WINDOW, QueryMetrics, is_measured
+from drover.spark.queries.metrics import EVERY, MANY, STEP, WINDOW, QueryMetrics, is_measured
 from tests.spark.queries.catalogs import counts
 
 
@@ -51,7 +51,28 @@ def test_weights_are_relative_to_the_mean_cost_of_a_query() -> None:
 
 
 @pytest.mark.parametrize(
-    ("batch", "members", "measured"), [(1, MANY, True), (1, MANY + 1, False), (EVERY, MANY + 1, True)]
+    ("batch", "members", "measured"),
+    [
+        (1, MANY, True),
+        (1, MANY + 1, False),
+        (EVERY, MANY + 1, True),
+        (EVERY, STEP, True),
+        (EVERY, STEP + 1, False),
+        (2 * EVERY, STEP + 1, True),
+    ],
 )
 def test_with_many_queries_few_batches_are_measured(batch: int, members: int, measured: bool) -> None:
     assert is_measured(batch, members) is measured
+
+
+def test_measurements_of_many_queries_are_kept_for_fewer_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("drover.spark.queries.metrics.MOST_ROWS", 6)
+    metrics = QueryMetrics()
+    found = [metrics.newest]
+    means = []
+    for batch, rows in enumerate([2, 2, 2, 3, 9]):
+        metrics.record(1.0, 0.1, [counts("f", rows_in=[batch] * rows)], batch=batch)
+        found.append(metrics.newest)
+        means.append(metrics.figures()["rows_in"][0])
+    assert found == [None, 0, 1, 2, 3, 4]
+    assert means == [0, 0.5, 1, 2.5, 4]  # of batches 0; 0 and 1; 0 to 2; 2 and 3; 4 alone

@@ -46,7 +46,7 @@ def test_a_begun_batch_has_its_manifest_and_its_nodes(tmp_path: Path) -> None:
     found = recover_catalog(str(tmp_path), Checkpoint(), Shapes(meters()))
     assert found.begun is not None
     assert found.query_log.members.is_empty()
-    assert {f"q{number}": node for number, node in found.nodes.items()} == placed
+    assert {f"q{number}": node for number, node in found.nodes.iter_rows()} == placed
 
 
 def test_queries_that_no_longer_fit_the_network_are_to_be_parked(tmp_path: Path) -> None:

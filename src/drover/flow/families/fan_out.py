@@ -19,14 +19,16 @@ from drover.network.expressions import Expression, to_polars
 from drover.network.queries.shape import ShapeStep
 
 MOST_PAIRS: Final = 2_000_000  # at a time
+SMALL: Final = 2**15  # groups; their numbers fit into 16 bits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupedRows:
-    """The input rows of a step, sorted by the group of members that need them."""
+    """The input rows of a step, and their order by the group of members that need them."""
 
-    rows: pl.DataFrame  # by group, and within a group by arrival
-    start: Ints  # (groups,) first row of each group
+    rows: pl.DataFrame
+    order: Ints  # positions of rows by group, and within a group by arrival
+    start: Ints  # (groups,) place in the order of the first row of each group
     size: Ints  # (groups,) rows of each group
     group: Ints  # (n,) of each member
 
@@ -43,21 +45,24 @@ class GroupedRows:
         positions = np.repeat(np.arange(first, last), counts)
         ends = np.cumsum(counts)
         chosen = np.arange(len(positions)) + np.repeat(self.start[group] - (ends - counts), counts)
-        return self.rows[chosen], positions
+        return self.rows[self.order[chosen]], positions
 
 
 def group_rows(
     step: ShapeStep, index: int, rows: pl.DataFrame, local: LocalMembers, memo: Memo | None = None
 ) -> GroupedRows:
     """Return the rows of input number `index` of a step, ready to fan out."""
-    found, group, lookup = match_rows(step, rows, local, memo)
-    kept = found.select(name for name in step.network.sources[index].schema.names if name in found.columns)
+    coded, group, lookup = _grouped(step, rows, local, memo)
+    wanted = step.network.sources[index].schema.names
+    kept = pl.DataFrame([coded.rows[name] for name in wanted if name in coded.rows.columns])
     if lookup is None:
-        one_group = np.zeros(len(local), dtype=np.int64)
-        return GroupedRows(kept, np.zeros(1, np.int64), np.array([kept.height]), one_group)
-    order = np.argsort(group, kind="stable")
-    size = np.bincount(group, minlength=lookup.groups)
-    return GroupedRows(kept[order], np.cumsum(size) - size, size, lookup.group)
+        one_group = np.zeros(len(local), np.int64)
+        return GroupedRows(kept, np.arange(kept.height), np.zeros(1, np.int64), np.array([kept.height]), one_group)
+    # Rows that no member needs have group -1, so they are in front. Small integers are sorted faster.
+    order = np.argsort(group.astype(np.int16) if lookup.groups < SMALL else group, kind="stable")
+    unneeded = int((group < 0).sum())
+    size = np.bincount(group + 1, minlength=lookup.groups + 1)[1:]
+    return GroupedRows(kept, order, unneeded + np.cumsum(size) - size, size, lookup.group)
 
 
 def match_rows(
@@ -67,18 +72,25 @@ def match_rows(
 
     Without keys, every row matches and there are no groups (None).
     """
-    coded = _coded(step, rows, {} if memo is None else memo)
-    if not step.keys:
-        return coded.rows, np.zeros(coded.rows.height, np.int64), None
-    lookup = local.lookup(step.keys)
-    # Look up each distinct key once, not each row: a batch has many rows and few keys.
-    names = [f"k{i}" for i in range(len(step.keys))]
-    found = coded.values.join(lookup.values, on=names, how="left", maintain_order="left")[GROUP]
-    group = found.fill_null(-1).to_numpy()[coded.code]
+    coded, group, lookup = _grouped(step, rows, local, memo)
     chosen = np.flatnonzero(group >= 0)
     if len(chosen) == len(group):
         return coded.rows, group, lookup
     return coded.rows[chosen], group[chosen], lookup
+
+
+def _grouped(
+    step: ShapeStep, rows: pl.DataFrame, local: LocalMembers, memo: Memo | None
+) -> tuple[CodedRows, Ints, Lookup | None]:
+    """Return rows, the group of each, or -1 if no member needs it, and the groups of members."""
+    coded = _coded(step, rows, {} if memo is None else memo)
+    if not step.keys:
+        return coded, np.zeros(coded.rows.height, np.int64), None
+    lookup = local.lookup(step.keys)
+    # Look up each distinct key once, not each row: a batch has many rows and few keys.
+    names = [f"k{i}" for i in range(len(step.keys))]
+    found = coded.values.join(lookup.values, on=names, how="left", maintain_order="left")[GROUP]
+    return coded, found.fill_null(-1).to_numpy()[coded.code], lookup
 
 
 @dataclass(frozen=True, slots=True, eq=False)

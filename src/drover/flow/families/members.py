@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -59,9 +59,13 @@ def make_members(
     constants: Sequence[Sequence[Value]],
 ) -> pa.Table:
     """Return the table of a family, sorted by number; each argument has one item per member."""
-    schema = members_schema(shape)
     by_type = zip(*constants, strict=True) if constants else [() for _ in shape.types]
-    columns = [numbers, names, nodes, *(list(column) for column in by_type)]
+    return members_of_columns(shape, [numbers, names, nodes, *(list(column) for column in by_type)])
+
+
+def members_of_columns(shape: Shape, columns: Sequence[Any]) -> pa.Table:  # Any: what Arrow makes an array of
+    """Return the table of a family, sorted by number, given its columns in the order of its schema."""
+    schema = members_schema(shape)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema).sort_by(MEMBER)
 
@@ -69,7 +73,8 @@ def make_members(
 def write_members(fs: FileSystem, root: str, shape: Shape, members: pa.Table) -> MemberTable:
     """Write a table into the checkpoint unless it is there already, and return the reference for workers.
 
-    A file that a crash or a bad disk has damaged is written again: the table follows from the query log.
+    This does not wait for the disk. A file that a crash or a bad disk has damaged is written again: the table follows
+    from the query log.
     """
     whole = members.combine_chunks()
     sink = pa.BufferOutputStream()
@@ -79,7 +84,7 @@ def write_members(fs: FileSystem, root: str, shape: Shape, members: pa.Table) ->
     fingerprint = hashlib.sha256(content).hexdigest()[:32]
     path = _path(root, shape.id, fingerprint)
     if not exists(fs, path) or read_whole(fs, path) != content:
-        write_whole(fs, path, [content])
+        write_whole(fs, path, [content], durable=False)
     nodes = tuple(sorted(pc.unique(members.column(NODE)).to_pylist()))
     return MemberTable(shape.id, fingerprint, nodes, members.num_rows)
 

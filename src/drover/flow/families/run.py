@@ -159,14 +159,16 @@ class RunFamily:
     ) -> pl.DataFrame:
         """Return rows with exactly the columns of an input of a step: its own, the member, and the constants."""
         member = self.shape.member
+        columns = {column.name: column for column in rows.get_columns()}
         if positions is not None:
-            rows = rows.with_columns(pl.Series(member, local.numbers[positions]))
+            columns[member] = pl.Series(member, local.numbers[positions])
         if index == 0 and step.constants:
-            if positions is None:
-                positions = local.positions(rows[member].to_numpy())
-            names = [f"{self.shape.query.constant}{constant}" for constant in step.constants]
-            rows = rows.with_columns(local.constants.select(names)[positions])
-        return rows.select(step.network.sources[index].schema.names)
+            at = pl.Series(local.positions(columns[member].to_numpy()) if positions is None else positions)
+            for constant in step.constants:
+                name = f"{self.shape.query.constant}{constant}"
+                columns[name] = local.constants[name].gather(at)
+        # Putting columns together costs less than asking Polars to select them.
+        return pl.DataFrame([columns[name] for name in step.network.sources[index].schema.names])
 
 
 def with_names(output: FamilyOutput, local: LocalMembers) -> pl.DataFrame:

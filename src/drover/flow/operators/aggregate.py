@@ -119,7 +119,8 @@ class RunAggregate:
     def in_panes(self, rows: pl.DataFrame, state: UnitState, clock: Watermarks) -> pl.DataFrame:
         """Return the rows that are not late, each with its pane; note the others in the state."""
         oldest = self._oldest(clock)
-        if oldest is not None:
+        # Most batches have no late row, and to look for the oldest is faster than to copy all others.
+        if oldest is not None and rows.height and not _are_on_time(rows[self.time], oldest):
             rows = on_time(rows, pl.col(self.time).dt.epoch("us") >= oldest, state, self.operator.input)
         return rows.with_columns(pane_of_row(self.time, self.pane))
 
@@ -184,6 +185,12 @@ def as_instant(micros: pl.Expr) -> pl.Expr:
 def oldest_needed(operator: Aggregate, now: Micros) -> Micros:
     """Return the least event time whose last window ends after `now`; aligned to the advance, hence to panes."""
     return ((now - operator.size) // operator.advance + 1) * operator.advance
+
+
+def _are_on_time(times: pl.Series, bound: Micros) -> bool:
+    """Return whether all rows have a time, and none is before the bound."""
+    oldest = times.dt.epoch("us").min()
+    return not times.null_count() and isinstance(oldest, int) and oldest >= bound
 
 
 def tag_windows(operator: Aggregate, panes: pl.DataFrame, clock: Watermarks, pane: Micros) -> pl.DataFrame | None:

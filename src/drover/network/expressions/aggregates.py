@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import polars as pl
@@ -19,7 +20,7 @@ from drover.network.expressions import check
 from drover.network.expressions.compile import to_polars, to_spark
 from drover.network.expressions.functions import BY_NAME
 from drover.network.expressions.literals import quote_name
-from drover.network.expressions.scalar import translate_node
+from drover.network.expressions.scalar import KEPT, LONGEST_KEPT, MANY, translate_node
 from drover.network.expressions.syntax import read
 from drover.network.expressions.table import A_NUMBER, ANYTHING, ORDERABLE, Parameter
 from drover.network.expressions.tree import ONLY, Expression, Literal
@@ -137,6 +138,13 @@ AGGREGATES: Final[Mapping[str, AggregateFunction]] = {
 
 def parse_aggregate(text: str, columns: Mapping[str, DataType]) -> AggregateCall:
     """Return the one aggregate call that `text` is, e.g. sum(price * 2)."""
+    parse = _parse if len(text) <= LONGEST_KEPT and len(columns) <= MANY else _parse.__wrapped__
+    return parse(text, tuple(columns.items()))
+
+
+@lru_cache(KEPT)
+def _parse(text: str, key: tuple[tuple[str, DataType], ...]) -> AggregateCall:
+    columns = dict(key)
     node = read(text)
     name = node.this.lower() if isinstance(node, exp.Anonymous) and isinstance(node.this, str) else ""
     name = ALIASES.get(name, name)

@@ -13,14 +13,12 @@ from itertools import chain
 from typing import Final
 
 from drover.errors import NetworkError
-from drover.network.check import examine
 from drover.network.expressions import AggregateCall, Expression, Literal
 from drover.network.model import Network
 from drover.network.operators import Operator
-from drover.network.parts import Parts, Source
 from drover.network.queries.kinds import sharing_of
 from drover.network.queries.parameterize import Parameterizer
-from drover.network.queries.query import Query, examine_query, rename_inputs, source_names
+from drover.network.queries.query import Query, derive_query, rename_inputs, source_names
 from drover.network.rewrite import with_expressions
 from drover.network.schema import Schema
 from drover.network.types import DataType
@@ -83,13 +81,11 @@ def parameterize_query(
 
     `late` are the streams of the network whose rows may be late.
     """
-    if faults := examine_query(query, network):
-        raise NetworkError(faults)
+    examined = derive_query(query, network)
+    if examined.faults:
+        raise NetworkError(examined.faults)
     names = source_names(query)
     reads = tuple(StreamRead(stream, network.streams[stream], stream in late) for stream in names)
-    sources = tuple(Source(names[read.stream], read.schema.columns, read.schema.time) for read in reads)
-    given = tuple(rename_inputs(operator, names) for operator in query.operators)
-    examined = examine(Parts("query", sources, given, (query.output,)))
     streams = {name: schema for name, schema in examined.streams.items() if schema is not None}
     prefix = _prefix(streams)
     parameters = Parameterizer(f"{prefix}c")

@@ -7,12 +7,12 @@ Rule 2: operators that thousands of queries cannot share (user functions, tables
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
 from drover.errors import Fault, nearest, shorten
-from drover.network.check import examine
+from drover.network.check import ExaminedNetwork, examine
 from drover.network.model import Network
 from drover.network.operators import Operator
 from drover.network.parts import Parts, Source
@@ -50,9 +50,17 @@ class Query:
 
 def examine_query(query: Query, network: Network) -> tuple[Fault, ...]:
     """Return every fault of a query on `network`; none means that it is valid."""
+    return derive_query(query, network).faults
+
+
+def derive_query(query: Query, network: Network) -> ExaminedNetwork:
+    """Return the streams of a query on `network`, its operators in topological order, and all its faults.
+
+    The streams that it reads have the names of `source_names`.
+    """
     faults = [*_own_faults(query), *_name_faults(query, network)]
     if faults:
-        return tuple(faults)
+        return ExaminedNetwork({}, (), tuple(faults))
     # Check the query as a network of its own, whose sources are the streams that it reads.
     names = source_names(query)
     sources = tuple(
@@ -63,8 +71,9 @@ def examine_query(query: Query, network: Network) -> tuple[Fault, ...]:
     given = examined.streams.get(query.output)
     if not examined.faults and given is not None and RESULT in {name.lower() for name in given.names}:
         rule = f"results have the name of their query in a column {RESULT!r}"
-        return (Fault(("output",), repr(query.output), rule, "Rename that column in a map."),)
-    return examined.faults
+        fault = Fault(("output",), repr(query.output), rule, "Rename that column in a map.")
+        return replace(examined, faults=(fault,))
+    return examined
 
 
 def query_network(query: Query, network: Network) -> Network:

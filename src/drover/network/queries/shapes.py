@@ -55,13 +55,13 @@ class Shapes:
         found = normalize_query(query)
         if found is None:
             return self._parsed(query)
-        normalized, literals = found
+        template = self.template_of(*found)
+        return self._learned(query, *found) if template is None else Shaped(template.shape, template.fill(found[1]))
+
+    def template_of(self, normalized: Hashable, literals: list[LiteralText]) -> Template | None:
+        """Return the template of a normalized query with these literals; None if no such query was seen lately."""
         fixed = self._fixed.get(normalized)
-        if fixed is not None:
-            template = self._templates.get((normalized, *[literals[index][0] for index in fixed]))
-            if template is not None:
-                return Shaped(template.shape, template.fill(literals))
-        return self._learned(query, normalized, literals)
+        return None if fixed is None else self._templates.get((normalized, *[literals[index][0] for index in fixed]))
 
     def _names_are_valid(self, query: Query) -> bool:
         """Return whether the names of a query are valid, which its normalized text does not say."""

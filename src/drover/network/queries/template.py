@@ -11,6 +11,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from drover.network.expressions.tree import Literal, Value
 from drover.network.operators import OPERATORS, Operator
 from drover.network.queries.kinds import KINDS
@@ -20,6 +23,7 @@ from drover.network.queries.query import LONGEST_EXPRESSION, MOST_OPERATORS, Que
 from drover.network.queries.shape import Shape
 from drover.network.rewrite import expressions_of, with_expressions
 
+Numbers = NDArray[Any]  # Any: int64 or float64
 Conversion = Callable[[Any], Value]  # Any: of a value that the type of the literal allows
 Parameterized = tuple[ParameterizedQuery, tuple[Literal, ...]]
 
@@ -28,6 +32,12 @@ CONVERSIONS: Final[tuple[Conversion, ...]] = (
     lambda value: -value,
     float,
     lambda value: float(-value),  # not -float(value), which is -0.0 for 0
+)
+COLUMN_CONVERSIONS: Final[tuple[Callable[[Numbers], Numbers], ...]] = (  # the same for arrays
+    lambda values: values,
+    lambda values: -values,
+    lambda values: values.astype(np.float64),
+    lambda values: (-values).astype(np.float64),
 )
 
 

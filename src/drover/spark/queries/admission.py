@@ -1,4 +1,4 @@
-"""Admission of submitted queries: each query is checked on its own and accepted, or refused with its faults.
+"""Admission of submitted queries one by one: each is checked on its own and accepted, or refused with its faults.
 
 Rule 1: nothing is changed here. Accepted queries come back in the order given, with shape and constants.
 Rule 2: faults look like those of a network file: field, value, rule and way out.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from drover.network.queries import Query, Shaped, Shapes
 from drover.network.queries.notation import LONGEST_LINE, QueryEntry, entry_of, plain_of
 from drover.network.queries.read import read_entry, write_query
 
+QueryLike = Query | QueryEntry | Mapping[str, object]
 log = logging.getLogger(__name__)
 
 
@@ -58,20 +59,26 @@ class AdmissionResult:
     refused: list[RefusedQuery] = field(default_factory=list)
 
 
-def entries_for(given: Iterable[Query | QueryEntry | Mapping[str, object]]) -> Iterator[QueryEntry]:
-    """Yield queries in any of their forms as entries of a query file; one at a time, because there may be many."""
-    for number, one in enumerate(given, 1):
-        plain = write_query(one) if isinstance(one, Query) else one
-        yield plain if isinstance(plain, QueryEntry) else entry_of(plain, number)
+def entry_for(one: QueryLike, index: int) -> QueryEntry:
+    """Return a query in any of its forms as an entry of a query file; its line is its place in the request."""
+    plain = write_query(one) if isinstance(one, Query) else one
+    return plain if isinstance(plain, QueryEntry) else entry_of(plain, index + 1)
 
 
 def admit(
-    entries: Iterable[QueryEntry], shapes: Shapes, names: Collection[str], counts: Mapping[str, int], limits: AllLimits
+    entries: Iterable[tuple[int, QueryEntry]],
+    shapes: Shapes,
+    names: Collection[str],
+    counts: Mapping[str, int],
+    limits: AllLimits,
 ) -> AdmissionResult:
-    """Check the queries of a request. The run has queries with these `names`, and `counts` of them per tenant."""
+    """Check queries, given with their places in the request, one after the other.
+
+    The run has queries with these `names`, and `counts` of them per tenant.
+    """
     checks = _Checks(shapes, names, limits, Counter(counts))
     result = AdmissionResult()
-    for index, entry in enumerate(entries):
+    for index, entry in entries:
         name = None
         try:
             draft = read_entry(entry)
@@ -137,16 +144,3 @@ def _limit_faults(query: Query, counts: Mapping[str, int], limits: AllLimits) ->
     if counts[query.tenant] >= most:
         rule = f"it has {counts[query.tenant]} queries and may have {most:g}"
         yield Fault(("tenant",), shorten(query.tenant), rule, "Drop some of its queries, or raise limits in the run.")
-
-
-def all_or_none(result: AdmissionResult) -> AdmissionResult:
-    """Return the same result if it refuses nothing; otherwise refuse the accepted queries, too."""
-    if not result.refused:
-        return result
-    refused = len(result.refused)
-    rule = (
-        f"with atomic all queries are accepted or none, and {refused} of {refused + len(result.accepted)} are refused"
-    )
-    fault = Fault(("query",), "not accepted", rule, "Correct the others, or submit it without atomic.")
-    held_back = [RefusedQuery(one.index, one.query.name, (fault,)) for one in result.accepted]
-    return AdmissionResult([], sorted([*result.refused, *held_back], key=lambda one: one.index))

@@ -82,6 +82,7 @@ class BatchQueries:
             replication=replication,
             sent=sent_bytes(result),
             busy=tuple(busy),
+            memory=int(members.estimated_size()) + self.start.families.bytes,
         )
 
 

@@ -24,15 +24,16 @@ from drover.flow.query_log.files import compact, write_change, write_manifest
 from drover.flow.query_log.log import ADDED, PLACED, BatchManifest, Change, QueryLog, advance, parked_frame
 from drover.flow.state.commits import Checkpoint
 from drover.flow.state.storage import open_root
+from drover.load.arrays import Flags, Ints
 from drover.network.model import Network
-from drover.network.queries import Query, Shapes
-from drover.network.queries.notation import QueryEntry
-from drover.spark.queries.admission import AcceptedQuery, RefusedQuery, admit, all_or_none, entries_for
-from drover.spark.queries.families import Families, Topic, families_named, tables_of, topics_of, update_families
+from drover.network.queries import Shapes
+from drover.network.queries.text_shapes import TextShapes
+from drover.spark.queries.admission import QueryLike, RefusedQuery
+from drover.spark.queries.families import Families, Family, Topic, families_named, topics_of, update_families
 from drover.spark.queries.names import QueryNames
 from drover.spark.queries.recovery import PendingChange, recover_catalog
+from drover.spark.queries.requests import all_or_none, check_request
 
-QueryLike = Query | QueryEntry | Mapping[str, object]
 UNMEASURED: Mapping[str, float] = MappingProxyType({})
 
 
@@ -74,7 +75,7 @@ class QueryCatalog:
         self.families = Families()
         self._closed_nodes = closed_nodes
         self._names = QueryNames()
-        self._shapes = Shapes(network)
+        self._shapes = TextShapes(Shapes(network))
         self._placer = QueryPlacer(1, default_rng(seed))
         self._pending: list[PendingChange] = []
         self._failed: dict[int, str] = {}  # to be parked with the next batch
@@ -98,7 +99,7 @@ class QueryCatalog:
 
     def open(self, checkpoint: Checkpoint, nodes: int) -> None:
         """Continue where the last run on this checkpoint ended, and accept requests."""
-        found = recover_catalog(self.root, checkpoint, self._shapes)
+        found = recover_catalog(self.root, checkpoint, self._shapes.shapes)
         self.query_log = found.query_log
         self.families = found.families
         self._names = found.names
@@ -112,12 +113,14 @@ class QueryCatalog:
         # is gone.
         self._placed_for = (0, frozenset[int]())
         self._placer.set_nodes(nodes)
-        named = {query.number for query in self._names.by_name.values()}
-        topics = {number: topics_of(shaped) for number, (_, shaped) in found.shaped.items() if number in named}
-        placed = [number for number in topics if found.nodes.get(number, -1) >= 0]
-        self._placer.restore(placed, [topics[number] for number in placed], [found.nodes[number] for number in placed])
-        new = [number for number in topics if found.nodes.get(number, -1) < 0]
-        self._placer.place(new, [topics[number] for number in new], np.ones(len(new)))
+        named = np.array([query.number for query in self._names.by_name.values()], dtype=np.int64)
+        families = [family for pending in found.pending for family in pending.tables.values()]
+        numbers, topics = topics_of([*found.families.by_id.values(), *families], named)
+        known = pl.DataFrame({"number": numbers}).join(found.nodes, on="number", how="left", maintain_order="left")
+        servers: Ints = known["node"].fill_null(-1).to_numpy()
+        placed: Flags = servers >= 0
+        self._placer.restore(numbers[placed], topics.only(placed), servers[placed])
+        self._placer.place(numbers[~placed], topics.only(~placed), np.ones(int((~placed).sum())))
         self._open = True
 
     def close(self) -> None:
@@ -135,34 +138,30 @@ class QueryCatalog:
         with self._request_lock:
             self._check_open()
             names = self._names
-            admitted = admit(entries_for(given), self._shapes, names.by_name, names.counts, self.limits)
+            request = check_request(
+                given, self._shapes, names.by_name, names.counts, self.limits, first=self._next_number
+            )
             if atomic:
-                admitted = all_or_none(admitted)
-            if admitted.accepted:
-                self._add(admitted.accepted, weights)
-            return Receipt(tuple(one.query.name for one in admitted.accepted), tuple(admitted.refused))
+                request = all_or_none(request)
+            if request.added.height:
+                self._add(request.added, request.families, weights)
+            return Receipt(tuple(request.added["name"]), tuple(request.refused))
 
-    def _add(self, accepted: Sequence[AcceptedQuery], weights: Mapping[str, float]) -> None:
-        numbers = range(self._next_number, self._next_number + len(accepted))
-        names = [one.query.name for one in accepted]
-        tenants = [one.query.tenant for one in accepted]
-        families = [one.shaped.shape.id for one in accepted]
-        texts = [one.text for one in accepted]
-        added = pl.DataFrame([list(numbers), names, tenants, families, texts], schema=ADDED)
-        tables = tables_of((number, one.query, one.shaped) for number, one in zip(numbers, accepted, strict=True))
+    def _add(self, added: pl.DataFrame, families: Mapping[str, Family], weights: Mapping[str, float]) -> None:
+        numbers, topics = topics_of(families.values())
         # Place first: the placer may fail, and an accepted query must have a node.
         with self._placer_lock:
-            expected = [weights.get(family, 1.0) for family in families]
-            self._placer.place(numbers, [topics_of(one.shaped) for one in accepted], expected)
+            expected = added["family"].replace_strict(weights, default=1.0, return_dtype=pl.Float64)
+            self._placer.place(numbers, topics, expected)
         try:
-            self._append(PendingChange(Change(self._last_serial + 1, added), tables))
+            self._append(PendingChange(Change(self._last_serial + 1, added), families))
         except BaseException:
             with self._placer_lock:
-                self._placer.remove(numbers)
+                self._placer.remove(numbers.tolist())
             raise
         # Only now are the numbers used up: no file has them if writing the change failed.
-        self._next_number = numbers.stop
-        self._names.add(zip(names, numbers, tenants, strict=True))
+        self._next_number = int(numbers[-1]) + 1
+        self._names.add(added.select("name", "number", "tenant").iter_rows())
 
     def _append(self, pending: PendingChange) -> None:
         """Write a change to the log; from then on, it holds."""

@@ -13,10 +13,12 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from drover.flow.families.members import CONSTANT, MEMBER, NODE, MemberTable, make_members
+from drover.control.query_placer import TopicsRead
+from drover.flow.families.members import CONSTANT, MEMBER, NODE, MemberTable, make_members, members_of_columns
 from drover.flow.query_log.log import QueryLog
 from drover.load.arrays import Ints
 from drover.network.queries import Query, Shape, Shaped
+from drover.network.queries.text_shapes import ShapedTexts
 
 Topic = tuple[str, str, object]  # stream, key column and key value: the rows that a query reads from a stream
 ALL: Final = ""  # in place of the column, if a query reads all rows
@@ -44,6 +46,11 @@ class Families:
         return [self.by_id[name].shape for name in sorted(self.by_id)]
 
     @property
+    def bytes(self) -> int:
+        """The size of all member tables."""
+        return sum(family.table.nbytes for family in self.by_id.values())
+
+    @property
     def stored(self) -> dict[str, MemberTable]:
         """The member tables that are written, by the id of the shape."""
         return {name: family.stored for name, family in sorted(self.by_id.items()) if family.stored is not None}
@@ -61,6 +68,25 @@ def _table(shape: Shape, members: Sequence[tuple[int, Query, Shaped]]) -> pa.Tab
     numbers, queries, shaped = zip(*members, strict=True)
     nodes = [-1] * len(members)
     return make_members(shape, numbers, [query.name for query in queries], nodes, [one.constants for one in shaped])
+
+
+def family_of_texts(found: ShapedTexts, numbers: Ints) -> Family:
+    """Return queries of one shape, which have these numbers, as a family. No member has a node yet."""
+    names = found.names.to_arrow()
+    nodes = np.full(len(numbers), -1)
+    return Family(found.shape, members_of_columns(found.shape, [numbers, names, nodes, *found.constants]))
+
+
+def merged(families: Iterable[Family]) -> dict[str, Family]:
+    """Return families by the id of their shapes; those of one shape become one."""
+    parts: dict[str, list[Family]] = {}
+    for family in families:
+        parts.setdefault(family.shape.id, []).append(family)
+    return {name: found[0] if len(found) == 1 else _joined(found) for name, found in parts.items()}
+
+
+def _joined(families: Sequence[Family]) -> Family:
+    return Family(families[0].shape, pa.concat_tables([family.table for family in families]).sort_by(MEMBER))
 
 
 def update_families(
@@ -99,13 +125,44 @@ def _placed(table: pa.Table, numbers: Ints, nodes: Ints) -> pa.Table:
     return kept.set_column(index, kept.schema.field(index), pa.array(nodes[at[is_live]], kept.schema.field(index).type))
 
 
-def topics_of(shaped: Shaped) -> list[Topic]:
-    """Return the topic that a query reads of each of its streams."""
-    found: list[Topic] = []
-    for stream in shaped.shape.reads:
-        key = shaped.shape.key_of(stream)
-        found.append((stream, ALL, None) if key is None else (stream, key.column, shaped.constants[key.constant]))
-    return found
+def topics_of(families: Iterable[Family], chosen: Ints | None = None) -> tuple[Ints, TopicsRead]:
+    """Return the numbers of all members, ascending, and the topic that each reads of each of its streams.
+
+    With `chosen`, only these members are returned.
+    """
+    numbers: dict[Topic, int] = {}
+    members = [np.zeros(0, np.int64)]
+    topics = [np.zeros(0, np.int64)]
+    for family in families:
+        table = pl.DataFrame(family.table)
+        if chosen is not None:
+            table = table.filter(pl.Series(np.isin(table[MEMBER].to_numpy(), chosen)))
+        for stream in family.shape.reads:
+            members.append(table[MEMBER].to_numpy())
+            topics.append(_topics_of_stream(family.shape, stream, table, numbers))
+    member = np.concatenate(members)
+    order = np.argsort(member, kind="stable")
+    found, counts = np.unique(member, return_counts=True)
+    start = np.concatenate([[0], np.cumsum(counts)])
+    return found, TopicsRead(tuple(numbers), start, np.concatenate(topics)[order])
+
+
+def _topics_of_stream(shape: Shape, stream: str, members: pl.DataFrame, numbers: dict[Topic, int]) -> Ints:
+    """Return the topic of each member in a stream; new topics get numbers."""
+    key = shape.key_of(stream)
+    if key is None:
+        return np.full(members.height, numbers.setdefault((stream, ALL, None), len(numbers)))
+    values = members.select(pl.col(f"{CONSTANT}{key.constant}").alias("value"))
+    distinct = values.unique(maintain_order=True)
+    found = [numbers.setdefault((stream, key.column, value), len(numbers)) for value in distinct["value"]]
+    known = distinct.with_columns(pl.Series("topic", found, pl.Int64))
+    return values.join(known, on="value", how="left", maintain_order="left")["topic"].to_numpy()
+
+
+def stream_of(topic: object) -> str:
+    """Return the stream of a topic."""
+    assert isinstance(topic, tuple)
+    return str(topic[0])
 
 
 def topic_rates(families: Families, figures: pl.DataFrame) -> dict[Topic, float]:

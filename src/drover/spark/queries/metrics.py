@@ -19,7 +19,9 @@ from drover.flow.query_log.figures import FIGURES, Figures
 
 WINDOW: Final = 10  # batches that the figures cover
 MANY: Final = 20_000  # with more queries than this, only one batch in EVERY is measured
-EVERY: Final = 10  # batches
+EVERY: Final = 10  # batches, for every STEP queries
+STEP: Final = 100_000  # queries
+MOST_ROWS: Final = 2_000_000  # of measured queries that are kept, of all batches together; a row has 48 bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +30,11 @@ class _MeasuredBatch:
     counts: tuple[MemberCounts, ...]
     number: int
     sent: Mapping[str, int]  # bytes, by source
+
+    @property
+    def rows(self) -> int:
+        """How many queries were measured."""
+        return sum(counts.table.num_rows for counts in self.counts if counts.table is not None)
 
 
 @dataclass(slots=True)
@@ -53,6 +60,14 @@ class QueryMetrics:
             self.lag = lag
             if measured:
                 self._batches.append(_MeasuredBatch(seconds, measured, batch, dict(sent)))
+                while len(self._batches) > 1 and sum(one.rows for one in self._batches) > MOST_ROWS:
+                    self._batches.popleft()
+
+    @property
+    def newest(self) -> int | None:
+        """The last batch that was measured; None if none was."""
+        batches = self._measured()
+        return batches[-1].number if batches else None
 
     def figures(self) -> pl.DataFrame:
         """Return one row per measured query: its rates, its busy seconds per second, and its latest state size."""
@@ -115,4 +130,5 @@ def _seconds(batches: Iterable[_MeasuredBatch]) -> float:
 
 def is_measured(batch: int, members: int) -> bool:
     """Return whether to measure a batch query by query, given the number of queries."""
-    return members <= MANY or batch % EVERY == 0
+    # To measure a query costs as much as to run it, and its row is sent to the driver: the mean stays the same.
+    return members <= MANY or batch % (EVERY * -(-members // STEP)) == 0

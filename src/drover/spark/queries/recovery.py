@@ -5,22 +5,31 @@ Rule 1: an accepted query that no longer fits the network is parked with the rea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
 from drover.errors import NetworkError
 from drover.flow.query_log.files import recover
-from drover.flow.query_log.log import ADDED, BatchManifest, Change, QueryLog
+from drover.flow.query_log.log import ADDED, PLACED, BatchManifest, Change, QueryLog
 from drover.flow.state.commits import Checkpoint
 from drover.flow.state.storage import open_root
 from drover.network.model import Network
 from drover.network.queries import Query, Shaped, Shapes
 from drover.network.queries.notation import entries_of
 from drover.network.queries.read import read_entry
-from drover.spark.queries.families import Families, Family, tables_of, update_families
+from drover.network.queries.text_shapes import TextShapes
+from drover.spark.queries.families import (
+    Families,
+    Family,
+    family_of_texts,
+    merged,
+    tables_of,
+    update_families,
+)
 from drover.spark.queries.names import QueryNames
 
 # In the notes of a commit: under NOTES, the batch of the last manifest and the queries that failed. Checkpoints have
@@ -32,8 +41,6 @@ FAILED_NOTE: Final = "failed"
 OTHER_COLUMNS: Final = (
     "the streams that it reads have other columns than when it was accepted. Drop it and submit it again"
 )
-
-ShapedQueries = Mapping[int, tuple[Query, Shaped]]  # by number
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +64,7 @@ class RecoveredCatalog:
     last_serial: int  # of the last change
     last_link: str  # its checksum
     next_number: int  # for the next query
-    shaped: ShapedQueries
-    nodes: Mapping[int, int]  # of the queries that have one
+    nodes: pl.DataFrame  # PLACED: of the queries that have one
 
 
 def recover_catalog(root: str, checkpoint: Checkpoint, shapes: Shapes) -> RecoveredCatalog:
@@ -68,35 +74,47 @@ def recover_catalog(root: str, checkpoint: Checkpoint, shapes: Shapes) -> Recove
     query_log = found.query_log
     names = QueryNames()
     failed = {int(number): reason for number, reason in notes.get(FAILED_NOTE, {}).items()}
-    shaped = shape_all(query_log.live, shapes, failed)
-    tables = tables_of((number, *query) for number, query in shaped.items())
-    families = update_families(Families(), query_log, [tables], ())
+    families = update_families(Families(), query_log, [shape_all(query_log.live, shapes, failed)], ())
     names.add(query_log.members.select("name", "number", "tenant").iter_rows())
     pending = []
     next_number = query_log.next_number
     name_of = dict(query_log.members.select("number", "name").iter_rows())
     # In order, because a later change may drop a query of an earlier one, and use its name again.
     for change in found.pending:
-        new = shape_all(change.added, shapes, failed)
-        shaped |= new
-        pending.append(PendingChange(change, tables_of((number, *query) for number, query in new.items())))
+        pending.append(PendingChange(change, shape_all(change.added, shapes, failed)))
         names.add(change.added.select("name", "number", "tenant").iter_rows())
         name_of |= dict(change.added.select("number", "name").iter_rows())
         names.remove(name_of[number] for number in change.dropped)
         next_number = max(next_number, *(number + 1 for number in change.added["number"]), 0)
-    nodes = dict(query_log.live.select("number", "node").iter_rows())
+    nodes = query_log.live.select(PLACED.names())
     # A batch that was begun is replayed with the nodes of its manifest, so the placer must know these.
     if found.begun is not None:
-        nodes |= dict(found.begun.placed.iter_rows())
+        nodes = pl.concat([found.begun.placed, nodes]).unique("number", keep="first", maintain_order=True)
     return RecoveredCatalog(
-        query_log, families, pending, names, failed, found.begun, *found.newest_change, next_number, shaped, nodes
+        query_log, families, pending, names, failed, found.begun, *found.newest_change, next_number, nodes
     )
 
 
-def shape_all(queries: pl.DataFrame, shapes: Shapes, failed: dict[int, str]) -> dict[int, tuple[Query, Shaped]]:
-    """Return queries and shapes by number; add those that no longer fit the network to `failed`, with the reason."""
-    good: dict[int, tuple[Query, Shaped]] = {}
-    for number, text, family in queries.select("number", "text", "family").iter_rows():
+def shape_all(queries: pl.DataFrame, shapes: Shapes, failed: dict[int, str]) -> dict[str, Family]:
+    """Return the families of queries; add those that no longer fit the network to `failed`, with the reason."""
+    numbers = queries["number"].to_numpy()
+    stored = queries["family"].to_numpy()
+    families = []
+    alone = np.ones(len(numbers), bool)
+    for found in TextShapes(shapes).shape_of(queries["text"]):
+        alone[found.positions] = False
+        # The log knows a query as a member of one family, and state of another family has other columns.
+        same = stored[found.positions] == found.shape.id
+        for number in numbers[found.positions[~same]].tolist():
+            failed.setdefault(number, OTHER_COLUMNS)
+        if same.any():
+            families.append(family_of_texts(found.only(same), numbers[found.positions[same]]))
+    others = queries.select("number", "text", "family").filter(pl.Series(alone))
+    return merged([*families, *tables_of(_shaped_alone(others, shapes, failed)).values()])
+
+
+def _shaped_alone(queries: pl.DataFrame, shapes: Shapes, failed: dict[int, str]) -> Iterator[tuple[int, Query, Shaped]]:
+    for number, text, family in queries.iter_rows():
         draft = read_entry(entries_of(text, ".jsonl")[0])
         try:
             if draft.query is None:
@@ -105,12 +123,10 @@ def shape_all(queries: pl.DataFrame, shapes: Shapes, failed: dict[int, str]) -> 
         except NetworkError as error:
             failed.setdefault(number, f"it does not fit the network any more: {error.faults[0].text}")
             continue
-        # The log knows it as a member of that family, and state of another family has other columns.
         if shaped.shape.id == family:
-            good[number] = (draft.query, shaped)
+            yield number, draft.query, shaped
         else:
             failed.setdefault(number, OTHER_COLUMNS)
-    return good
 
 
 def misfits(root: str, checkpoint: Checkpoint, network: Network) -> dict[str, str]:

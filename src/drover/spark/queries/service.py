@@ -24,6 +24,7 @@ from drover.flow.watermarks import SourceProgress
 from drover.network.model import Network
 from drover.spark.batch import BatchResult
 from drover.spark.facts import QueryFacts
+from drover.spark.queries.admission import QueryLike
 from drover.spark.queries.batch import (
     BatchQueries,
     failed_members,
@@ -31,7 +32,7 @@ from drover.spark.queries.batch import (
     results_of,
     sent_bytes,
 )
-from drover.spark.queries.catalog import BatchStart, QueryCatalog, QueryLike, Receipt
+from drover.spark.queries.catalog import BatchStart, QueryCatalog, Receipt
 from drover.spark.queries.families import topic_rates
 from drover.spark.queries.listing import listing
 from drover.spark.queries.metrics import WINDOW, QueryMetrics
@@ -70,6 +71,7 @@ class QueryService:
         self._clock = clock
         self._last_batch_at = clock()
         self._saved: int | None = None  # the batch of the figures that were saved last
+        self._reviewed: int | None = None  # the newest batch that was reviewed
 
     @property
     def sink(self) -> Sink | None:
@@ -185,7 +187,10 @@ class QueryService:
         self._last_batch_at = now
         counts = [counts for report in result.reports for counts in report.tallies]
         self._metrics.record(seconds, lag, counts, batch=batch, sent=sent_bytes(result))
-        if batch % REVIEW_EVERY == 0:
+        newest = self._metrics.newest
+        # Figures of a million queries take a second, so they are not computed again from the same measurements.
+        if batch % REVIEW_EVERY == 0 and newest != self._reviewed:
+            self._reviewed = newest
             try:
                 self._review()
             except Exception:  # quotas and rates are advisory, so a defect here must not stop the run

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
 from drover.flow.families.moves import family_and_node
@@ -17,7 +18,7 @@ from drover.flow.query_log.figures import Figures
 from drover.flow.state.versions import Version
 from drover.network.model import Network
 from drover.network.queries import Shapes
-from drover.spark.queries.families import Topic, topics_of
+from drover.spark.queries.families import stream_of, topics_of
 from drover.spark.queries.listing import LIVE, PARKED, summary
 from drover.spark.queries.recovery import shape_all
 from drover.spark.queries.stopped import StoredQueries, rows_of
@@ -114,17 +115,17 @@ def _stream_readers(
         missing.append(f"replication of queries: {len(live):,} queries are too many to parse for a report")
         return ()
     members = found.recovered.query_log.live.filter(pl.col("name").is_in(live.implode()))
-    node_of = dict(members.select("number", "node").iter_rows())
     unfit: dict[int, str] = {}
-    nodes_by_topic: dict[str, dict[Topic, list[int]]] = {}
-    for number, (_, shaped) in shape_all(members, Shapes(network), unfit).items():
-        for topic in topics_of(shaped):
-            nodes_by_topic.setdefault(topic[0], {}).setdefault(topic, []).append(node_of[number])
+    numbers, read = topics_of(shape_all(members, Shapes(network), unfit).values())
     if unfit:
         missing.append(f"replication of {len(unfit):,} queries: they no longer fit the network")
-    return tuple(_readers(stream, list(topics.values())) for stream, topics in sorted(nodes_by_topic.items()))
-
-
-def _readers(stream: str, topics: list[list[int]]) -> StreamReaders:
-    nodes = [len(set(of_topic)) for of_topic in topics]
-    return StreamReaders(stream, sum(map(len, topics)), len(topics), sum(nodes) / len(nodes), max(nodes))
+    pairs = pl.DataFrame({"number": np.repeat(numbers, np.diff(read.start)), "topic": read.topic})
+    nodes = pairs.join(members.select("number", "node"), on="number")
+    by_topic = nodes.group_by("topic").agg(queries=pl.len(), nodes=pl.col("node").n_unique())
+    streams = by_topic.with_columns(
+        stream=pl.Series([stream_of(topic) for topic in read.topics]).gather(by_topic["topic"])
+    )
+    found_streams = streams.group_by("stream").agg(
+        pl.col("queries").sum(), pl.len().alias("topics"), pl.col("nodes").mean().alias("mean"), pl.col("nodes").max()
+    )
+    return tuple(StreamReaders(*row) for row in found_streams.sort("stream").iter_rows())
