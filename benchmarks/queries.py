@@ -91,6 +91,7 @@ class QueriesSide(DroverSide):
             nodes=self.nodes,
             stop_on_failure=True,
             queries=self.answers,
+            engine=self.engine,
         )
         began = time.perf_counter()
         receipt = self.handle.submit(self.queries)

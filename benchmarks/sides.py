@@ -179,6 +179,7 @@ class DroverSide:
     measure: Mapping[str, Measure]  # by output
     nodes: int = 2
     plan: str | Plan = "round-robin"
+    engine: str = "shuffle"
     sinks: dict[str, Count] = field(default_factory=dict)
     handle: Handle | None = None
     batches: Batches = field(default_factory=lambda: Batches(()))
@@ -195,6 +196,7 @@ class DroverSide:
             nodes=self.nodes,
             plan=self.plan,
             stop_on_failure=True,
+            engine=self.engine,
         )
         (query,) = (one for one in spark.streams.active if str(one.id) == self.handle.id)
         self.batches = Batches((query,))
