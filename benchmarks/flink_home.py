@@ -1,7 +1,8 @@
 """Flink in a folder of its own, made on demand in the user's cache: its jars, the Parquet format, and our program.
 
-Rule 1: Flink's jars are PyPI's `apache-flink-libraries`, which `apache-flink` installs, too. PyFlink itself is not needed,
-because the work is SQL and Java. The Parquet format comes from Maven Central, and Hadoop's classes from PySpark's jars.
+Rule 1: Flink's jars are PyPI's `apache-flink-libraries`, which `apache-flink` installs, too. PyFlink itself is not
+needed, because the work is SQL and Java. The Parquet format comes from Maven Central, and Hadoop's classes from
+PySpark's jars.
 Rule 2: the folder is complete or absent; its name has the version of Flink and a hash of our program.
 """
 
@@ -54,13 +55,22 @@ class FlinkHome:
         return [str(self.java), *opened, *options, "-cp", self.class_path, "FlinkPeer", *arguments]
 
 
+def _libraries() -> Path:
+    return cache_directory(os.environ).parent / f"flink-{VERSION}"
+
+
+def is_there() -> bool:
+    """Return whether Flink has been fetched."""
+    return _libraries().exists()
+
+
 def flink_home() -> FlinkHome:
     """Return Flink; the first call fetches and compiles it."""
     java = choose_java(os.environ)
     sources = sorted(PROGRAM.glob("*.java"))
     key = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
-    cache = cache_directory(os.environ).parent
-    libraries, classes = cache / f"flink-{VERSION}", cache / f"flink-{VERSION}-program-{key}"
+    libraries = _libraries()
+    classes = libraries.with_name(f"{libraries.name}-program-{key}")
     if not libraries.exists():
         _build(libraries, _fetch)
     if not classes.exists():

@@ -1,6 +1,7 @@
 """Flink as a side of a comparison: a process of its own that reads the same files and counts its own results.
 
-Rule 1: a batch is done when its last row has passed all operators and a checkpoint is complete, as for drover and Spark.
+Rule 1: a batch is done when its last row has passed all operators and a checkpoint is complete, as for drover and
+Spark.
 Rule 2: the last row of every batch and source has the same event time, by which Flink's watermark tells the end.
 Rule 3: whatever an expert would set is in SETTINGS. Mini-batches are off: they help groups without windows, which no
 workload has, and a join behind them never sees the watermark that ends a batch. Window functions collect rows anyway.
@@ -87,7 +88,7 @@ class FlinkSide:
 
     def _answer(self, end: str) -> list[str]:
         """Return the lines of output before the line `end`."""
-        lines = []
+        lines: list[str] = []
         for line in self._pipe("stdout"):
             if line.strip() == end:
                 return lines

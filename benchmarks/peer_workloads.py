@@ -1,7 +1,7 @@
 """The workloads of `peers`: the same rows and the same question for drover, Spark and Flink, each as an expert asks it.
 
-Rule 1: event times are whole milliseconds, the finest that Flink's time attributes have. The last row of a batch has the
-last millisecond of its span, so that every side's watermark is known.
+Rule 1: event times are whole milliseconds, the finest that Flink's time attributes have. The last row of a batch has
+the last millisecond of its span, so that every side's watermark is known.
 Rule 2: drover and Spark give out a window one batch later than Flink. So Flink counts the windows that end before the
 last row of the last batch but one: those that the others have given out by then.
 """
@@ -202,13 +202,16 @@ AGGREGATE = Workload(
 )
 
 
+MET = """CREATE TEMPORARY VIEW met AS
+SELECT ts, rule, `value` FROM readings, LATERAL TABLE(rules_of(site, `value`)) AS T(rule)"""
+
+
 def _rules_job(folder: Path) -> Mapping[str, FlinkJob]:
     path = folder / "rules.csv"
     queries.rules(RULES).write_csv(path, include_header=False)
     statements = (
         "CREATE TEMPORARY FUNCTION rules_of AS 'Rules'",
-        "CREATE TEMPORARY VIEW met AS SELECT ts, rule, `value` "
-        "FROM readings, LATERAL TABLE(rules_of(site, `value`)) AS T(rule)",
+        MET,
     )
     return {"": FlinkJob(_rules_query, _rules_totals, statements, {"pipeline.global-job-parameters": f"rules:{path}"})}
 

@@ -1,11 +1,11 @@
 """drover beside Spark and Flink on the same files, in processor seconds; equal results demanded.
 
-Each side first runs in all forms that an expert might choose: Spark with its default state store and with RocksDB and
-its changelog, with 2 and 4 shuffle partitions; Flink with state on the heap and in RocksDB; drover with both engines. After a few
-batches, the form of each peer that took the least processor time goes on, and the others stop. Both engines of drover go on.
+Each peer first runs in all forms that an expert might choose. Spark has its default state store, and RocksDB with its
+changelog, both with 2 and 4 shuffle partitions. Flink has its state on the heap and in RocksDB. After a few batches,
+the form that took the least processor time goes on, and the others stop. Both engines of drover go on.
 
-Flink runs in a process of its own, see `benchmarks/flink_home.py`, which needs PyPI, Maven Central and a JDK once. So this
-benchmark is not a part of CI.
+Flink runs in a process of its own: see `benchmarks/flink_home.py`. That needs PyPI, Maven Central and a JDK once, so
+this benchmark is not a part of CI.
 """
 
 from __future__ import annotations
