@@ -68,7 +68,9 @@ class Arrivals:
     def latencies(self, task: str, first: int) -> list[float]:
         """The seconds of all results from file `first` on."""
         if task == "filter":
-            return [self.came[file] - at for file, at in self.arrived.items() if file >= first and file in self.came]
+            if missing := sorted(self.arrived.keys() - self.came.keys()):
+                raise RuntimeError(f"no rows came of file {missing[0]} and {len(missing) - 1} others: run it again")
+            return [self.came[file] - at for file, at in self.arrived.items() if file >= first]
         ends = {second: (second - BEGIN + 1) * FILES for second in self.came}  # the first file past the window's end
         return [self.came[k] - self.arrived[end] for k, end in ends.items() if end >= first and end in self.arrived]
 
