@@ -3,8 +3,8 @@
 Rule 1: a batch is done when its last row has passed all operators and a checkpoint is complete, as for drover and
 Spark.
 Rule 2: the last row of every batch and source has the same event time, by which Flink's watermark tells the end.
-Rule 3: whatever an expert would set is in SETTINGS. Mini-batches are off: they help groups without windows, which no
-workload has, and a join behind them never sees the watermark that ends a batch. Window functions collect rows anyway.
+Rule 3: settings that an expert would choose are in SETTINGS. Mini-batches are off: they help groups without windows,
+which no workload has. With them on, a join had not reached the end of its first batch after a minute; why is not known.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ TYPES = "ts timestamp, file bigint, key bigint, value double"
 COLUMNS = {"ts": "timestamp", "file": "bigint", "key": "bigint", "value": "double"}
 MORE = {"spark.master": "local[4]", "spark.sql.streaming.pollingDelay": "10ms"}
 TARGET = 1 / 1.2
-PATIENCE = 30  # seconds for what is still under way when the last file has arrived
+PATIENCE = 120  # seconds for what is still under way when the last file has arrived
 Note = Callable[[Sequence[int]], None]  # the files, or windows, whose rows have just come
 
 
@@ -81,6 +81,10 @@ class LatencySide(Protocol):
     name: str
 
     def start(self, spark: SparkSession, feed: Feed, task: str, note: Note) -> None: ...
+
+    def check(self) -> None:
+        """Raise the error that has ended the side, if any."""
+        ...
 
     def stop(self) -> None: ...
 
@@ -123,6 +127,11 @@ class DroverLatency:
             stop_on_failure=True,
         )
 
+    def check(self) -> None:
+        assert self.handle is not None
+        if (error := self.handle.exception()) is not None:
+            raise error
+
     def stop(self) -> None:
         assert self.handle is not None
         self.handle.stop()
@@ -149,6 +158,11 @@ class SparkLatency:
 
         writer = results.writeStream.queryName(f"{self.name} {task}").outputMode("append").foreachBatch(process)
         self.query = writer.option("checkpointLocation", str(feed.folder / "checkpoints" / self.name)).start()
+
+    def check(self) -> None:
+        assert self.query is not None
+        if (error := self.query.exception()) is not None:
+            raise error
 
     def stop(self) -> None:
         assert self.query is not None
@@ -191,6 +205,8 @@ class FlinkLatency:
             key, at = int(label) + offset, int(milliseconds) / 1000
             arrivals.came[key] = max(at, arrivals.came.get(key, 0.0))
 
+    def check(self) -> None: ...  # asking for times raises the error
+
     def stop(self) -> None:
         assert self.side is not None
         self.side.stop()
@@ -230,6 +246,7 @@ def _settle(side: LatencySide, arrivals: Arrivals, task: str, count: int) -> Non
     while wanted not in arrivals.came:
         if time.monotonic() > patience:
             raise RuntimeError(f"{side.name} has not given out {wanted} of {task} within {PATIENCE} s of the last file")
+        side.check()
         time.sleep(0.2)
         if isinstance(side, FlinkLatency):
             side.collect(arrivals)

@@ -41,9 +41,15 @@ class Field:
 
     groups: dict[str, list[Side]]  # by peer
     busy: dict[str, list[float]] = field(default_factory=dict)  # by side
+    started: list[Side] = field(default_factory=list)
 
     def sides(self) -> list[Side]:
         return [side for group in self.groups.values() for side in group]
+
+    def start(self, spark: SparkSession) -> None:
+        for side in self.sides():
+            side.start(spark)
+            self.started.append(side)
 
     def run(self, batches: range) -> None:
         for batch in batches:
@@ -69,10 +75,11 @@ class Field:
             for side in self.groups[peer]:
                 if side is not best:
                     side.stop()
+                    self.started.remove(side)
             self.groups[peer] = [best]
 
     def stop(self) -> None:
-        for side in self.sides():
+        for side in self.started:
             side.stop()
 
 
@@ -88,8 +95,7 @@ def compare(spark: SparkSession, workload: Workload, batches: int, warm_up: int)
             }
         )
         try:
-            for side in racing.sides():
-                side.start(spark)
+            racing.start(spark)
             racing.run(range(HEAT))
             heat = {side.name: racing.typical(side, HEAT_WARM_UP) for side in racing.sides()}
             racing.keep_best(("spark", "flink"), HEAT_WARM_UP)
