@@ -26,6 +26,8 @@ NAMES: Mapping[str, str] = {
     "diffusion": "spread joins under a hot key and by a band of values, against hashing and Spark; copies",
     "queries": "thousands of submitted queries against one Spark query each, and against a single one with a "
     "broadcast join",
+    "peers": "Spark and Flink on the same files, each in the best of several forms, by processor seconds",
+    "latency": "from a file's arrival to its rows at the driver: resident nodes, shuffles, Spark, Flink",
     "control": "a step of the control loop against 5 % of a period",
 }
 

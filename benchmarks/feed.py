@@ -35,15 +35,17 @@ class Feed:
         """Let one side see a batch."""
         for source in self.types:
             os.link(
-                self._file(self.folder / "written", batch, source), self._shown(side, source) / f"{batch:04}.parquet"
+                self._file(self.folder / "written", batch, source), self.shown(side, source) / f"{batch:04}.parquet"
             )
 
-    def read(self, spark: SparkSession, side: str, source: str) -> DataFrame:
-        """Return one source of a side as a streaming DataFrame."""
-        reader = spark.readStream.schema(self.types[source]).option("maxFilesPerTrigger", 1)
-        return reader.parquet(str(self._shown(side, source)))
+    def read(self, spark: SparkSession, side: str, source: str, *, together: bool = False) -> DataFrame:
+        """Return one source of a side as a streaming DataFrame; `together`: all files that are there make a batch."""
+        reader = spark.readStream.schema(self.types[source])
+        if not together:
+            reader = reader.option("maxFilesPerTrigger", 1)
+        return reader.parquet(str(self.shown(side, source)))
 
-    def _shown(self, side: str, source: str) -> Path:
+    def shown(self, side: str, source: str) -> Path:
         shown = self.folder / "shown" / side / source
         shown.mkdir(parents=True, exist_ok=True)
         return shown

@@ -20,8 +20,8 @@ PARENT, USER, SYSTEM, DEAD_USER, DEAD_SYSTEM, RESIDENT = (
 )  # fields of /proc/PID/stat, after the name
 
 
-def processes() -> dict[int, list[str]]:
-    """Return the fields of this process and of its descendants, by number."""
+def processes(root: int | None = None) -> dict[int, list[str]]:
+    """Return the fields of a process and of its descendants, by number; without `root`, of this process."""
     found: dict[int, list[str]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -29,15 +29,15 @@ def processes() -> dict[int, list[str]]:
                 found[int(entry.name)] = (entry / "stat").read_text().rpartition(")")[2].split()
             except OSError:  # it has ended meanwhile
                 continue
-    family = {os.getpid()}
+    family = {os.getpid() if root is None else root}
     while grown := {pid for pid, fields in found.items() if int(fields[PARENT]) in family} - family:
         family |= grown
-    return {pid: found[pid] for pid in family}
+    return {pid: found[pid] for pid in family if pid in found}
 
 
-def cpu_seconds() -> float:
-    """Return the seconds spent so far."""
-    spent = (int(fields[i]) for fields in processes().values() for i in (USER, SYSTEM, DEAD_USER, DEAD_SYSTEM))
+def cpu_seconds(root: int | None = None) -> float:
+    """Return the seconds that a process and its descendants have spent so far; without `root`, this process."""
+    spent = (int(fields[i]) for fields in processes(root).values() for i in (USER, SYSTEM, DEAD_USER, DEAD_SYSTEM))
     return sum(spent) / TICK
 
 

@@ -111,6 +111,7 @@ class QueriesSide(DroverSide):
             nodes=self.nodes,
             stop_on_failure=True,
             queries=self.answers,
+            engine=self.engine,
         )
         for given in queries(self.count, self.shapes):
             began = time.perf_counter()

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -196,7 +196,7 @@ class DroverSide:
         sources = {source.name: self.feed.read(spark, self.name, source.name) for source in self.network.sources}
         checkpoint = str(self.feed.folder / "checkpoints" / self.name)
         self.handle = run(
-            self.network,
+            replace(self.network, name=self.name.replace(" ", "-")),  # Spark wants another name for each query
             sources,
             self.sinks,
             checkpoint=checkpoint,

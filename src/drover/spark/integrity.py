@@ -127,7 +127,7 @@ class Integrity:
         """
         logs = follow(self.fs, self.root, self._known, spark_batch)
         new = [name for name in logs if name not in self._known]
-        # The name of a folder does not change, so it is made durable once. Spark creates some folders later than others.
+        # The name of a folder does not change, so it is made durable once; Spark makes some folders later than others.
         folders = {folder for name in new for folder in folders_above(name)[:-1]} - self._durable
         above = {folders_above(name)[0] for name in [*new, *folders]}
         make_durable(self.fs, [join(self.root, name) for name in [*new, *sorted(above)]])
