@@ -14,11 +14,11 @@ import polars as pl
 import pytest
 from pyspark.sql import SparkSession
 
-from drover.control.engine_choice import DEFAULT_ENGINE
+from drover.control.engine_choice import DEFAULT_ENGINE, EngineChoice
 from drover.flow.state.commits import latest
 from drover.flow.state.storage import open_root
 from tests.flow.oracle import assert_same_rows, expected_streams
-from tests.spark.runs import both_engines, chaos_network, ordered_batches, read_output, write_files
+from tests.spark.runs import chaos_network, ordered_batches, read_output, write_files
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 180.0  # seconds that one batch may take on a busy machine
@@ -79,10 +79,17 @@ def check(request: pytest.FixtureRequest, folder: Path, batches: list[dict[str, 
         assert_same_rows(read_output(folder, network, stream), rows)
 
 
-@both_engines
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "dies", ["between two sinks:4", "after the sinks:3", "after the commit:2", "in the middle of a sweep:2"]
+    ("dies", "engine"),
+    [
+        ("between two sinks:4", EngineChoice.SHUFFLE),
+        ("after the sinks:3", EngineChoice.SHUFFLE),
+        ("after the sinks:3", EngineChoice.RESIDENT),  # one is enough: these points are the driver's, not an engine's
+        ("after the commit:2", EngineChoice.SHUFFLE),
+        ("in the middle of a sweep:2", EngineChoice.SHUFFLE),
+    ],
+    indirect=["engine"],
 )
 def test_a_process_that_dies_at_a_chosen_point_loses_and_doubles_nothing(
     request: pytest.FixtureRequest, tmp_path: Path, dies: str, engine: str
