@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from drover.control.query_placer import TopicsRead
 from drover.flow.families.members import CONSTANT, MEMBER, NODE, MemberTable, make_members, members_of_columns
 from drover.flow.query_log.log import QueryLog
 from drover.load.arrays import Ints
 from drover.network.queries import Query, Shape, Shaped
-from drover.network.queries.text_shapes import ShapedTexts
+
+if TYPE_CHECKING:  # these load compiled code, which a command that only reads a checkpoint does without
+    from drover.control.query_placer import TopicsRead
+    from drover.network.queries.text_shapes import ShapedTexts
 
 Topic = tuple[str, str, object]  # stream, key column and key value: the rows that a query reads from a stream
 ALL: Final = ""  # in place of the column, if a query reads all rows
@@ -130,6 +132,8 @@ def topics_of(families: Iterable[Family], chosen: Ints | None = None) -> tuple[I
 
     With `chosen`, only these members are returned.
     """
+    from drover.control.query_placer import TopicsRead  # noqa: PLC0415 - see above
+
     numbers: dict[Topic, int] = {}
     members = [np.zeros(0, np.int64)]
     topics = [np.zeros(0, np.int64)]

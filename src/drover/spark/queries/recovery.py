@@ -21,7 +21,6 @@ from drover.network.model import Network
 from drover.network.queries import Query, Shaped, Shapes
 from drover.network.queries.notation import entries_of
 from drover.network.queries.read import read_entry
-from drover.network.queries.text_shapes import TextShapes
 from drover.spark.queries.families import (
     Families,
     Family,
@@ -97,6 +96,10 @@ def recover_catalog(root: str, checkpoint: Checkpoint, shapes: Shapes) -> Recove
 
 def shape_all(queries: pl.DataFrame, shapes: Shapes, failed: dict[int, str]) -> dict[str, Family]:
     """Return the families of queries; add those that no longer fit the network to `failed`, with the reason."""
+    if queries.is_empty():
+        return {}
+    from drover.network.queries.text_shapes import TextShapes  # noqa: PLC0415 - it loads compiled code
+
     numbers = queries["number"].to_numpy()
     stored = queries["family"].to_numpy()
     families = []
