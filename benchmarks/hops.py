@@ -73,7 +73,8 @@ def measure(count: int, batches: int, warm_up: int) -> Mapping[str, Mapping[int,
         same_totals(sides)
         for side in sides:
             side.stop()
-    return {engine: {hops: (took[f"{engine} {hops}"], busy[f"{engine} {hops}"]) for hops in HOPS} for engine in ENGINES}
+    measured = {key: (took[name], busy[name]) for key, name in names.items()}
+    return {engine: {hops: measured[engine, hops] for hops in HOPS} for engine in ENGINES}
 
 
 def bench(quick: bool) -> Outcome:
