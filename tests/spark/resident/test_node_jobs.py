@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow.flight as fl
 import pytest
+from pyspark.sql import SparkSession
 
 from drover.errors import DroverError
 from drover.spark.resident.inbox import INBOX_BYTES
-from drover.spark.resident.node_jobs import NodeRegistry, inbox_bytes
-from drover.spark.resident.node_server import REGISTER
+from drover.spark.resident.node_jobs import NodeKeeper, NodeRegistry, inbox_bytes
+from drover.spark.resident.node_server import REGISTER, NodeProgram
 from drover.spark.resident.wire import NodeAddress, call_options, dumps, new_secret
 
 SECRET = new_secret()
@@ -67,3 +69,17 @@ def test_how_many_bytes_wait_in_memory_is_a_setting() -> None:
     assert inbox_bytes("1000") == 1000
     with pytest.raises(DroverError, match="inboxBytes is '1g', but must be a whole number of bytes"):
         inbox_bytes("1g")
+
+
+class StoppedContext:
+    """Takes the place of a SparkContext that somebody has stopped."""
+
+    _jsc = None
+
+
+def test_a_node_is_not_started_again_once_spark_has_stopped(spark: SparkSession, registry: NodeRegistry) -> None:
+    del spark  # a thread that passes on its settings needs it
+    stopped: Any = StoppedContext()  # Any: a SparkContext
+    keeper = NodeKeeper(stopped, registry, "run", 0, NodeProgram(registry.location, "secret", "job"))
+    keeper.wait()
+    assert not keeper.runs

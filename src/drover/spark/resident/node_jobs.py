@@ -79,6 +79,11 @@ class NodeRegistry(fl.FlightServerBase):  # type: ignore[misc]  # pyarrow has no
             return tuple(self._known[node] for node in range(count))
 
 
+def is_stopped(context: SparkContext) -> bool:
+    """Return whether somebody has stopped Spark; then no node can be started again."""
+    return getattr(context, "_jsc", None) is None  # Spark has no other way to ask
+
+
 class NodeKeeper:
     """Keeps one node running, as one Spark job after another, until it is told to end."""
 
@@ -121,12 +126,12 @@ class NodeKeeper:
             self.cancel()
 
     def _keep_running(self) -> None:
-        while not self._ending.is_set():
-            self._context.setJobGroup(self.job, f"drover node {self._node}", interruptOnCancel=True)
+        while not self._ending.is_set() and not is_stopped(self._context):
             try:
+                self._context.setJobGroup(self.job, f"drover node {self._node}", interruptOnCancel=True)
                 self._context.parallelize([self._node], 1).mapPartitions(self._program).collect()
             except Exception as error:  # noqa: BLE001 - Spark raises many kinds, and the answer is the same
-                if not self._ending.is_set():
+                if not self._ending.is_set() and not is_stopped(self._context):
                     log.warning("node %s ended: %s. It is started again.", self._node, str(error).splitlines()[0])
             self._registry.forget(self._node, self._program.job)
             self._ending.wait(PAUSE)
