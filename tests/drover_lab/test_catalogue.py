@@ -13,6 +13,7 @@ from drover_lab.table import MARKS
 
 NAMES = list(EXPERIMENTS)
 ALONE = [name for name in NAMES if not EXPERIMENTS[name].engine]  # need no Spark
+LONG = {"B-fig3", "B-fig8", "H-fig4", "H-fig8"}  # a row of these takes from 2 to 6 s
 
 
 def test_no_name_is_given_twice() -> None:
@@ -56,7 +57,7 @@ def test_one_seed_of_the_quick_version_makes_a_page(name: str, tmp_path: Path) -
     assert (tmp_path / f"{name}.svg").stat().st_size > 0
 
 
-@pytest.mark.parametrize("name", ALONE)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in ALONE])
 def test_a_row_depends_on_nothing_but_itself(name: str) -> None:
     experiment = EXPERIMENTS[name]
     rows = experiment.rows(quick=True, seeds=1)
