@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from drover.cli import main
+from drover.control.engine_choice import EngineChoice
+from drover.control.settings import Mode
 from drover.errors import DroverError
 from drover.network.files.network_file import loads
 from tests.cli.checkpoints import small_checkpoint
@@ -60,6 +62,17 @@ sinks:
 checkpoint: check
 nodes: 2
 """
+
+
+WORDS = [("--control", mode) for mode in Mode] + [("--engine", engine) for engine in EngineChoice]
+
+
+@pytest.mark.parametrize(("option", "word"), WORDS)
+def test_options_take_the_words_of_a_run_file(
+    option: str, word: Mode | EngineChoice, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", str(tmp_path / "none.run.yaml"), option, word.value]) == 1
+    assert "file is unreadable" in capsys.readouterr().err  # the option is not what is wrong
 
 
 @pytest.fixture

@@ -38,12 +38,12 @@ PARKED: Final = 3  # exit code
 @click.option("--plan", type=click.Choice(list(STARTING_PLANS)), help="Placement of operators to start with.")
 @click.option(
     "--control",
-    type=click.Choice(list(Mode)),
+    type=click.Choice([mode.value for mode in Mode]),  # click takes the name of a member for its choice, not its value
     help="What the control loop does: only report, propose moves, or make them.",
 )
 @click.option(
     "--engine",
-    type=click.Choice(list(EngineChoice)),
+    type=click.Choice([engine.value for engine in EngineChoice]),
     help="What computes batches: Spark jobs with a shuffle per hop, nodes that stay, or whatever fits.",
 )
 @click.option("--once", is_flag=True, help="End when all rows that are available now are processed.")
