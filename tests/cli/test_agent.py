@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import signal
 import socket
@@ -14,7 +15,7 @@ from drover.agents.agent import address_of
 from drover.agents.links import PeerConnections
 from drover.agents.seal import make_seal
 from drover.cli import main
-from drover.cli.agent import _measure
+from drover.cli.agent import _measure, _write_line
 from drover.errors import DroverError
 from drover.hierarchy.layout import parse_layout
 from drover.hierarchy.messages import Clear, Message
@@ -147,3 +148,21 @@ def test_an_address_may_be_of_either_kind() -> None:
 def test_a_node_without_an_address_cannot_be_reached() -> None:
     with pytest.raises(DroverError, match=r"nodes\.east\.address is empty"):
         address_of("", "east")
+
+
+class Unbuffered(io.StringIO):
+    """A stream that notes every write, as a file without a buffer would get it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writes: list[str] = []
+
+    def write(self, text: str) -> int:
+        self.writes.append(text)
+        return super().write(text)
+
+
+def test_a_line_and_its_end_are_one_write() -> None:
+    stream = Unbuffered()
+    _write_line(stream, "drover: a line")
+    assert stream.writes == ["drover: a line\n"]

@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, TextIO
 
 import click
 
@@ -137,7 +137,17 @@ def _standard_input() -> BinaryIO:
 
 
 def _warn(text: str) -> None:
-    print(f"drover: {visible(text)}", file=sys.stderr, flush=True)
+    _write_line(sys.stderr, f"drover: {visible(text)}")
+
+
+def _write_line(stream: TextIO, line: str) -> None:
+    """Write a line and its end in one call.
+
+    Without buffers (PYTHONUNBUFFERED), `print` writes the end separately. If both streams go to one file, a line of the
+    other stream can then land in between, and a killed agent can leave a line without its end.
+    """
+    stream.write(f"{line}\n")
+    stream.flush()
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -159,7 +169,7 @@ async def _run(running: Agent, seal: MessageSeal) -> None:
 
 def _print_event(line: Mapping[str, object]) -> None:
     try:
-        print(json.dumps(line), flush=True)
+        _write_line(sys.stdout, json.dumps(line))
     except BrokenPipeError:
         raise  # `main` handles it
     except OSError as error:  # for example a full disk; the reader would not learn which operators to run
