@@ -9,12 +9,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
-from drover.spark.session import DRIVER_OPTIONS, session
+from drover.spark.session import session
 from tests.flow.tables import server
-
-# Every test is over before Java's second compiler has paid for itself: without it, and with the plain collector, the
-# tests of expressions take half the processor time (24 s instead of 52 s).
-QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+from tests.java_archive import use_archive
 
 SLOTS = 4  # of the Spark that all tests share
 
@@ -30,6 +27,11 @@ settings.register_profile(
 settings.load_profile("drover")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Let Java start quickly. Only a run in several processes is long enough to write the archive of classes first."""
+    use_archive(write=bool(config.getoption("numprocesses", None)))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files that have slow tests: a long one at the end would leave the other process idle."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
@@ -40,7 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def spark() -> Iterator[SparkSession]:
     """One Spark for all tests: starting it takes longer than most of them."""
     # More slots than the usual machine has cores, for resident nodes; everything else divides its rows in two.
-    config = {DRIVER_OPTIONS: QUICK_START, "spark.default.parallelism": "2"}
+    config = {"spark.default.parallelism": "2"}
     running = session("drover tests", master=f"local[{SLOTS}]", config=config)
     yield running
     running.stop()

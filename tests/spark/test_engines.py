@@ -24,7 +24,7 @@ from drover.spark.resident.engine import ResidentEngine
 from drover.spark.resident.node_jobs import ResidentNodes
 from drover.spark.resident.node_server import PING
 from drover.spark.resident.wire import call_options
-from tests.conftest import QUICK_START, SLOTS
+from tests.conftest import SLOTS
 from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows
 from tests.spark.chaos.run_under_fire import make_spark_home
@@ -157,7 +157,7 @@ def test_on_three_executors_no_state_is_read_in_the_steady_state(
     batches = [dict(batch) for batch in ordered_batches(chaos_network(), 8, 15)]
     for number, batch in enumerate(batches):
         write_files(tmp_path, batch, number)
-    of_spark = {"SPARK_HOME": str(make_spark_home(tmp_path)), "JAVA_TOOL_OPTIONS": QUICK_START}
+    of_spark = {"SPARK_HOME": str(make_spark_home(tmp_path))}
     where = {"VICTIM_MASTER": "local-cluster[3,1,1024]", "VICTIM_NODES": "2"}
     victim = Victim(tmp_path, engine="resident", **of_spark, **where)
     try:

@@ -157,11 +157,21 @@ OPENED = "--add-opens=java.base/sun.security.action=ALL-UNNAMED"
     ],
 )
 def test_the_wrapper_drops_only_unwanted_flags(
-    tmp_path: Path, version: int, given: list[str], passed: list[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: int, given: list[str], passed: list[str]
 ) -> None:
+    monkeypatch.delenv("DROVER_JAVA_OPTIONS", raising=False)
     home = build_home(echoing_java(tmp_path / "it's a home", version), tmp_path)
     done = subprocess.run([home / "bin" / "java", *given], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [f"<{word}>" for word in passed]
+
+
+def test_the_wrapper_adds_the_options_of_the_environment_before_all_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DROVER_JAVA_OPTIONS", "-Xmx1g -Xss2m")
+    home = build_home(echoing_java(tmp_path / "home", 21), tmp_path)
+    done = subprocess.run([home / "bin" / "java", "Main"], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["<-Xmx1g>", "<-Xss2m>", "<Main>"]
 
 
 def test_a_built_home_links_to_the_rest_and_is_found_again(tmp_path: Path) -> None:

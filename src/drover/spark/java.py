@@ -3,7 +3,9 @@
 Rule 1: drover runs each candidate with `-version`, and does not guess from its path.
 Rule 2: Spark starts Java through a home that drover builds, whose `bin/java` is a wrapper around the real one: see
 WRAPPER.
-Rule 3: this home is built under a temporary name and then renamed. It is complete or absent, however many processes
+Rule 3: options in DROVER_JAVA_OPTIONS go to every Java that Spark starts on this machine: launcher, driver, executors.
+Spark has no single setting for all of them, and Java's own variables make it print a line.
+Rule 4: this home is built under a temporary name and then renamed. It is complete or absent, however many processes
 start at once.
 """
 
@@ -54,7 +56,8 @@ for argument do
     esac
 done
 if [ -n "$held" ]; then set -- "$@" "${{held%=}}"; fi
-exec {java} "$@"
+# Unquoted: several options, separated by spaces. They come first, because Java lets the last of two equal ones win.
+exec {java} $DROVER_JAVA_OPTIONS "$@"
 """
 
 

@@ -17,7 +17,6 @@ from drover.cli import main
 from drover.flow.state.commits import Checkpoint, latest
 from drover.flow.state.storage import open_root
 from drover.network.files.network_file import dump
-from tests.conftest import QUICK_START
 from tests.spark.chaos.processes import RunProcess, processes_of
 from tests.spark.chaos.strikes import Role
 from tests.spark.crashes import often_tidying
@@ -80,7 +79,6 @@ class RunUnderFire:
             "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
             "SPARK_HOME": str(folder / "spark"),
             "PYSPARK_SUBMIT_ARGS": f"{settings} pyspark-shell",
-            "JAVA_TOOL_OPTIONS": QUICK_START,  # reaches executors, too
         }
         self.folder = folder
         command = [sys.executable, "-m", __name__, "run", str(folder / "chaos.run.yaml"), "--master", master]
