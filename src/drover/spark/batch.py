@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import polars as pl
+import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException, PythonException
@@ -128,16 +129,20 @@ def run_batch(rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> 
 
 def collect_frames(spark: SparkSession, made: DataFrame, what: str) -> Iterator[Frame]:
     """Run one Spark job, which its page calls `what`, and return the frames that it makes."""
+    return frames_of(collect_arrow(spark, made, what).columns)
+
+
+def collect_arrow(spark: SparkSession, made: DataFrame, what: str) -> pa.Table:
+    """Run one Spark job, which its page calls `what`, and return its rows; WorkerDiedError if it loses a worker."""
     try:
         with _one_job(spark), _described(spark.sparkContext, what):
-            collected = made.toArrow()
+            return made.toArrow()
     except PythonException as error:
         raise worker_death(str(error)) or _drovers_error(error) from error
     except (PySparkException, Py4JError) as error:
         if died := worker_death(str(error)):
             raise died from error
         raise
-    return frames_of(collected.columns)
 
 
 def worker_death(text: str) -> WorkerDiedError | None:

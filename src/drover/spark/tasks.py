@@ -107,7 +107,8 @@ class RouterTask:
 
     def __call__(self, batches: Batches) -> Batches:
         """Run in a task of Spark: its number, and the memory of its worker, come from the process."""
-        return self.run(batches, partition_number(), attempt_word(), CACHE)
+        yield from self.run(batches, partition_number(), attempt_word(), CACHE)
+        CACHE.freeze()
 
     def run(self, batches: Batches, partition: int, attempt: str, cache: WorkerCache) -> Batches:
         """Yield the frames of one partition of the sources; no other attempt of any task has the word `attempt`."""
@@ -137,7 +138,6 @@ class RouterTask:
             yield record_batch(
                 [Frame(0, DRIVER, FramePort(FrameKind.ROUTER_REPORT), partition, 0, pickle.dumps(routed))]
             )
-        cache.freeze()
 
 
 @dataclass(frozen=True, slots=True)

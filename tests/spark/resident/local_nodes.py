@@ -119,21 +119,25 @@ class LocalRows:
     before: Callable[[], object] = lambda: None
     sparkSession: LocalSession = field(default_factory=LocalSession)  # noqa: N815 - Spark's name
 
+    task: ResidentRouterTask | None = None  # None: the rows themselves are collected
+
     def mapInArrow(self, task: Any, _type: object) -> LocalRows:  # noqa: N802 - Spark's name. Any: a router task
-        self.task: ResidentRouterTask = task
+        self.task = task
         return self
 
     def toArrow(self) -> pa.Table:  # noqa: N802 - Spark's name
         self.before()
-        return pa.Table.from_batches(list(self._routed()), FRAME_SCHEMA)
+        if self.task is None:
+            return pl.concat(self.partitions).to_arrow()
+        return pa.Table.from_batches(list(self._routed(self.task)), FRAME_SCHEMA)
 
-    def _routed(self) -> Iterator[pa.RecordBatch]:
+    def _routed(self, task: ResidentRouterTask) -> Iterator[pa.RecordBatch]:
         cache = new_cache()
-        deliveries = Deliveries(self.task.secret)
+        deliveries = Deliveries(task.secret)
         for number, part in enumerate(self.partitions):
             for attempt in range(self.attempts):
                 batches = iter(part.to_arrow().to_batches())
                 word = f"{number}-{attempt}-{uuid.uuid4().hex[:6]}"
-                made = list(self.task.run(batches, number, word, cache, deliveries))
+                made = list(task.run(batches, number, word, cache, deliveries))
                 if attempt == self.attempts - 1:
                     yield from made

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import methodcaller
 from pathlib import Path
 from typing import Any
@@ -38,11 +39,18 @@ from tests.spark.runs import chaos_network, ordered_batches
 class ResidentRun:
     """A driver whose batches run on nodes in threads."""
 
-    def __init__(self, network: Network, root: Path, nodes: int = 3, inbox_bytes: int = INBOX_BYTES) -> None:
+    def __init__(
+        self,
+        network: Network,
+        root: Path,
+        nodes: int = 3,
+        inbox_bytes: int = INBOX_BYTES,
+        estimate: Callable[[Any], int] = lambda _: sys.maxsize,  # Any: the batch
+    ) -> None:
         self.network = network
         self.nodes = LocalNodes(inbox_bytes)
         given: Any = self.nodes  # Any: what the engine calls of `ResidentNodes`
-        self.engine = ResidentEngine(given)
+        self.engine = ResidentEngine(given, estimate)
         self.sinks = {stream: Memory() for stream in network.outputs}
         self.planner = Planner(str(root), explicit(round_robin(network, nodes), network))
         service = QueryService(network, QueryCatalog(network, str(root), {}))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import pickle
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -27,6 +28,7 @@ from drover.flow.schedule import HopNode, Schedule
 from drover.flow.spill import fetch
 from drover.flow.worker import Assignment
 from drover.spark.batch import BatchResult, WorkerDiedError, collect_frames, gather, overlapped
+from drover.spark.resident.driver_routing import DriverRouter, Estimate, estimated_bytes
 from drover.spark.resident.node_jobs import ResidentNodes
 from drover.spark.resident.node_server import BEGIN, PING, Turn
 from drover.spark.resident.routing import ResidentRouterTask
@@ -102,8 +104,9 @@ class NodeClients:
 class ResidentEngine:
     """Computes micro-batches on the resident nodes of one run."""
 
-    def __init__(self, nodes: ResidentNodes) -> None:
+    def __init__(self, nodes: ResidentNodes, estimate: Estimate = estimated_bytes) -> None:
         self._nodes = nodes
+        self._router = DriverRouter(nodes.secret, time.process_time, estimate)
         self._clients = NodeClients(nodes.secret)
         self._pool = ThreadPoolExecutor(MOST_CALLS, "drover turn")
         self._looks = ThreadPoolExecutor(MOST_CALLS, "drover look")  # not behind calls that a frozen node keeps waiting
@@ -134,7 +137,9 @@ class ResidentEngine:
             raise found from error
         self._holders = places
         self._nodes.release(assignment.schedule.nodes)
-        return replace(gather(*fetch(frames, assignment.root)), engine=str(EngineChoice.RESIDENT))
+        result = replace(gather(*fetch(frames, assignment.root)), engine=str(EngineChoice.RESIDENT))
+        self._router.note(result)
+        return result
 
     def _moved(self, places: Mapping[str, NodeAddress]) -> dict[str, NodeAddress]:
         """Return the nodes that have the state of operators which run elsewhere now, if they still live."""
@@ -148,10 +153,8 @@ class ResidentEngine:
         """Return the frames that routers and nodes have for the driver."""
         schedule = turn.assignment.schedule
         self._on_each(turn, turn.nodes, partial(self._clients.begin, pickle.dumps(turn)))
-        task = ResidentRouterTask(turn.name, RouterTask(turn.assignment, layout), turn.nodes, self._nodes.secret)
-        what = f"drover batch {turn.assignment.batch}: {len(layout.shapes)} sources to {schedule.nodes} resident nodes"
         with self._watched(turn):
-            routed = list(collect_frames(rows.sparkSession, rows.mapInArrow(task, FRAME_TYPE), what))
+            routed = self._route(rows, layout, turn)
         frames = [one for one in routed if one.port.kind is not FrameKind.ROUTER_ATTEMPT]
         routers = tuple(one.port.stream for one in routed if one.port.kind is FrameKind.ROUTER_ATTEMPT)
         for hop in range(schedule.hops):
@@ -160,6 +163,14 @@ class ResidentEngine:
             for made in self._on_each(turn, working, partial(self._clients.run_hop, request)):
                 frames += made
         return frames
+
+    def _route(self, rows: DataFrame, layout: SourceLayout, turn: Turn) -> list[Frame]:
+        """Read the rows of a batch, put their frames to the nodes, and return the frames for the driver."""
+        task = ResidentRouterTask(turn.name, RouterTask(turn.assignment, layout), turn.nodes, self._nodes.secret)
+        what = f"drover batch {turn.assignment.batch}: {len(layout.shapes)} sources to {len(turn.nodes)} resident nodes"
+        if self._router.suits(rows, task):
+            return list(self._router.route(rows, task, what))
+        return list(collect_frames(rows.sparkSession, rows.mapInArrow(task, FRAME_TYPE), what))
 
     def close(self) -> None:
         """Stop the nodes."""

@@ -30,7 +30,8 @@ class ResidentRouterTask:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run in a task of Spark."""
         deliveries = DELIVERIES.setdefault(self.secret, Deliveries(self.secret))
-        return self.run(batches, partition_number(), attempt_word(), CACHE, deliveries)
+        yield from self.run(batches, partition_number(), attempt_word(), CACHE, deliveries)
+        CACHE.freeze()
 
     def run(
         self,
