@@ -52,9 +52,12 @@ class DriverRouter:
         """Take note of a batch, wherever it was routed."""
         self._rows_before = sum(sum(routed.rows.values()) for routed in result.routed)
 
-    def route(self, rows: DataFrame, task: ResidentRouterTask, what: str) -> Iterator[Frame]:
-        """Read a batch, put its frames to the nodes, and yield those for the driver."""
+    def route(
+        self, rows: DataFrame, task: ResidentRouterTask, what: str, wait_for_nodes: Callable[[], object]
+    ) -> Iterator[Frame]:
+        """Read a batch, put its frames to the nodes once these are ready, and yield the frames for the driver."""
         collected: pa.Table = collect_arrow(rows.sparkSession, rows, what)
+        wait_for_nodes()
         batches = iter(collected.to_batches())
         for made in task.run(batches, 0, attempt_word(), self._cache, self._deliveries):
             yield from frames_of(made.columns)

@@ -152,9 +152,10 @@ class ResidentEngine:
     def _run_turn(self, rows: DataFrame, layout: SourceLayout, turn: Turn) -> list[Frame]:
         """Return the frames that routers and nodes have for the driver."""
         schedule = turn.assignment.schedule
-        self._on_each(turn, turn.nodes, partial(self._clients.begin, pickle.dumps(turn)))
+        begin = partial(self._clients.begin, pickle.dumps(turn))
+        begun = self._pool.submit(self._on_each, turn, turn.nodes, begin)
         with self._watched(turn):
-            routed = self._route(rows, layout, turn)
+            routed = self._route(rows, layout, turn, begun.result)
         frames = [one for one in routed if one.port.kind is not FrameKind.ROUTER_ATTEMPT]
         routers = tuple(one.port.stream for one in routed if one.port.kind is FrameKind.ROUTER_ATTEMPT)
         for hop in range(schedule.hops):
@@ -164,12 +165,16 @@ class ResidentEngine:
                 frames += made
         return frames
 
-    def _route(self, rows: DataFrame, layout: SourceLayout, turn: Turn) -> list[Frame]:
+    def _route(
+        self, rows: DataFrame, layout: SourceLayout, turn: Turn, wait_for_nodes: Callable[[], object]
+    ) -> list[Frame]:
         """Read the rows of a batch, put their frames to the nodes, and return the frames for the driver."""
         task = ResidentRouterTask(turn.name, RouterTask(turn.assignment, layout), turn.nodes, self._nodes.secret)
         what = f"drover batch {turn.assignment.batch}: {len(layout.shapes)} sources to {len(turn.nodes)} resident nodes"
         if self._router.suits(rows, task):
-            return list(self._router.route(rows, task, what))
+            # Spark reads while the nodes learn of the turn.
+            return list(self._router.route(rows, task, what, wait_for_nodes))
+        wait_for_nodes()  # a node refuses frames of a turn that it does not know
         return list(collect_frames(rows.sparkSession, rows.mapInArrow(task, FRAME_TYPE), what))
 
     def close(self) -> None:
