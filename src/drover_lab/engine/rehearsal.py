@@ -35,6 +35,8 @@ STREAM: Final = "stream"  # column with the name of a row's source
 TIME: Final = "ts"
 PATIENCE: Final = 3.0  # times the duration of the rows: after that, the run has fallen behind
 START: Final = 120.0  # seconds allowed for the first batch
+CORES: Final = 2  # that all nodes share
+SLOTS: Final = 4  # a resident node takes one, even while it does nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +75,7 @@ class Rehearsal:
 @cache
 def _session() -> SparkSession:
     """Return the Spark session that all rehearsals of this process share."""
-    spark = session("drover rehearsal", "local[2]")
+    spark = session("drover rehearsal", f"local[{SLOTS}]", {"spark.default.parallelism": str(CORES)})
     atexit.register(spark.stop)
     return spark
 
@@ -86,6 +88,7 @@ def rehearse(
     speed: float = 1.0,
     control: Control | None = None,
     during: Callable[[Handle, BatchFacts], None] | None = None,
+    engine: str = "shuffle",
 ) -> Rehearsal:
     """Run a network on rows that have the columns of its sources, and the name of the source in `stream`.
 
@@ -97,7 +100,9 @@ def rehearse(
     with tempfile.TemporaryDirectory(prefix="drover-rehearsal-", ignore_cleanup_errors=True) as folder:
         frame = replay(_session(), _session().createDataFrame(rows.to_arrow()), time=TIME, speed=speed)
         sources = {source.name: source.name for source in network.sources}
-        handle = run(network, streams(frame, STREAM, sources), {}, checkpoint=folder, plan=plan, control=control)
+        handle = run(
+            network, streams(frame, STREAM, sources), {}, checkpoint=folder, plan=plan, control=control, engine=engine
+        )
 
         def listen(facts: BatchFacts) -> None:
             seen.append((time.monotonic(), facts))

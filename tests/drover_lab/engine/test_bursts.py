@@ -8,7 +8,14 @@ from drover_lab.engine.bursts import auto_finds, cut_below, saved
 def test_verdicts_on_two_chains() -> None:
     rows = pl.DataFrame(
         [
-            {"load": 0.5, "plan": plan, "latency_mean": latency, "critical": critical, "moves": moves}
+            {
+                "engine": "resident",
+                "load": 0.5,
+                "plan": plan,
+                "latency_mean": latency,
+                "critical": critical,
+                "moves": moves,
+            }
             for plan, latency, critical, moves in (
                 ("connected", 2.0, 0.6, 0),
                 ("cut", 1.0, 0.4, 0),
@@ -16,10 +23,11 @@ def test_verdicts_on_two_chains() -> None:
             )
         ]
     )
-    assert cut_below(rows).holds
+    assert cut_below("resident", rows).holds
     assert auto_finds(rows).holds
+    assert not cut_below("shuffle", rows).judged
     worse = rows.with_columns(latency_mean=pl.lit(1.0), critical=pl.lit(0.5) + pl.col("moves"))
-    assert not cut_below(worse).holds
+    assert not cut_below("resident", worse).holds
     assert not auto_finds(worse).holds
 
 
