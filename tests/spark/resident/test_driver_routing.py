@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from drover.flow.families.assignment import FamilyAssignment
+from drover.flow.families.members import MemberTable
 from drover.network.model import Network
 from drover.spark.batch import BatchResult
-from drover.spark.resident.driver_routing import SMALL_BYTES, SMALL_ROWS, DriverRouter, estimated_bytes
+from drover.spark.resident.driver_routing import FEW_QUERIES, SMALL_BYTES, SMALL_ROWS, DriverRouter, estimated_bytes
 from drover.spark.tasks import RouterReport
 from tests.spark.resident.local_nodes import LocalRows
 from tests.spark.resident.test_engine import BATCHES, ResidentRun, assert_exact, turned
@@ -71,17 +73,20 @@ def test_both_ways_may_alternate(tmp_path: Path, counted: type[CountedRows]) -> 
 
 
 @pytest.mark.parametrize(
-    ("rows", "families", "suits"),
+    ("rows", "queries", "suits"),
     [
         pytest.param(None, None, False, id="nothing is known of the first batch"),
         pytest.param(0, None, True, id="an idle source"),
         pytest.param(SMALL_ROWS, None, True, id="few rows"),
         pytest.param(SMALL_ROWS + 1, None, False, id="many rows in the last batch"),
-        pytest.param(0, "families", False, id="a router of queries needs the constants of all of them"),
+        pytest.param(0, FEW_QUERIES, True, id="few queries"),
+        pytest.param(0, FEW_QUERIES + 1, False, id="a router needs the constants of all queries"),
     ],
 )
-def test_who_routes(rows: int | None, families: str | None, suits: bool) -> None:
+def test_who_routes(rows: int | None, queries: int | None, suits: bool) -> None:
     router = DriverRouter("secret", lambda: 0.0, lambda _: 0)
+    tables = {f"f{k}": MemberTable(f"f{k}", "", (0,), part) for k, part in enumerate(((queries or 0) - 1, 1))}
+    families = None if queries is None else FamilyAssignment("", {}, tables, {})
     task: Any = SimpleNamespace(router=SimpleNamespace(assignment=SimpleNamespace(families=families)))
     if rows is not None:
         router.note(BatchResult({}, {}, {}, (), (RouterReport({"a": rows}, (), 0.0),)))

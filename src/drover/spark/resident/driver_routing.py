@@ -22,6 +22,7 @@ from drover.spark.tasks import attempt_word, burn, frames_of
 
 SMALL_BYTES: Final = 1 << 20  # as Spark estimates them; compressed files may hold some ten times as much
 SMALL_ROWS: Final = 20_000  # in the batch before; with more, two routers side by side are faster than the driver
+FEW_QUERIES: Final = 100_000  # a router holds the constants of all queries; with more, not in the driver as well
 
 Estimate = Callable[[DataFrame], int]
 
@@ -43,10 +44,9 @@ class DriverRouter:
 
     def suits(self, rows: DataFrame, task: ResidentRouterTask) -> bool:
         """Return whether to route a batch here."""
-        # With queries, a router needs the constants of all of them. The driver would have to hold these once more.
-        if self._rows_before is None or self._rows_before > SMALL_ROWS or task.router.assignment.families is not None:
+        if self._rows_before is None or self._rows_before > SMALL_ROWS:
             return False
-        return self._estimate(rows) <= SMALL_BYTES
+        return _queries(task) <= FEW_QUERIES and self._estimate(rows) <= SMALL_BYTES
 
     def note(self, result: BatchResult) -> None:
         """Take note of a batch, wherever it was routed."""
@@ -61,3 +61,8 @@ class DriverRouter:
         batches = iter(collected.to_batches())
         for made in task.run(batches, 0, attempt_word(), self._cache, self._deliveries):
             yield from frames_of(made.columns)
+
+
+def _queries(task: ResidentRouterTask) -> int:
+    families = task.router.assignment.families
+    return 0 if families is None else sum(table.members for table in families.member_tables.values())
