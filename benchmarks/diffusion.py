@@ -99,8 +99,8 @@ def node_seconds(
         for side in sides:
             side.step(batch)
             found[side.name].append(clocks[side.name].take())
-        told = (f"{name} {max(took[-1]):.3f} s" for name, took in found.items())
-        say(f"batch {batch}, slowest node: {', '.join(told)}")
+        shown = (f"{name} {max(took[-1]):.3f} s" for name, took in found.items())
+        say(f"batch {batch}, slowest node: {', '.join(shown)}")
     return found
 
 

@@ -181,8 +181,8 @@ def compare_modes(outcome: Outcome, quick: bool) -> None:
     for load in (0.5, 0.9) if quick else (0.5, 0.7, 0.8, 0.9, 0.95, 0.98):
         for policy in ("whole", "largest-first", "steady"):
             event, fluid = (float(np.mean(ratios_of(policy, load, range(3), mode))) for mode in MODES)
-            told = f"{event:10.2f} {fluid:10.2f} {100 * (fluid / event - 1):+8.1f} %"
-            outcome.figures[f"event, fluid: load {load}, {policy}"] = told
+            shown = f"{event:10.2f} {fluid:10.2f} {100 * (fluid / event - 1):+8.1f} %"
+            outcome.figures[f"event, fluid: load {load}, {policy}"] = shown
 
 
 def bench(quick: bool) -> Outcome:

@@ -219,8 +219,8 @@ def test_the_loop_spreads_a_heavy_join_and_takes_it_back() -> None:
     assert run.grid == WHOLE
     assert len(shaped([*grown, *shrunk])) <= 4
     assert any("less than 30% of the" in record.reason for record in shrunk)
-    told = explain("j", run.context, run.records)
-    assert any("-> 1 x 1" in each for each in told.decisions)
+    described = explain("j", run.context, run.records)
+    assert any("-> 1 x 1" in each for each in described.decisions)
 
 
 def test_instances_are_units_of_the_problem() -> None:

@@ -74,7 +74,7 @@ def test_a_later_hop_passes_on_what_was_written(tmp_path: Path) -> None:
         pytest.param(lambda data: data[:-9] + b"!" + data[-8:], "damaged", id="a changed byte"),
     ],
 )
-def test_damage_is_told_and_the_file_named(tmp_path: Path, damage: object, says: str) -> None:
+def test_damage_is_reported_and_the_file_named(tmp_path: Path, damage: object, says: str) -> None:
     assert callable(damage)
     sent = spill(frames_of(ROWS), str(tmp_path), NAME)
     (path,) = tmp_path.rglob(NAME)
@@ -84,7 +84,7 @@ def test_damage_is_told_and_the_file_named(tmp_path: Path, damage: object, says:
     assert NAME in str(caught.value)
 
 
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     sent = spill(frames_of(ROWS), str(tmp_path), NAME)
     discard([NAME], str(tmp_path))
     discard([NAME], str(tmp_path))  # to do it twice is no error

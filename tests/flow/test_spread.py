@@ -63,7 +63,7 @@ def test_pairs_equal_all_pairs_whatever_changes(kind: str, seed: int) -> None:
     for batch in batches:
         seen = len(harness.facts)
         harness.run(batch, run.step())
-        run.settle(harness.facts[seen:])
+        run.retire_epochs(harness.facts[seen:])
     assert harness.failures == []
     expected = all_pairs(network, joins_of(network)[0], batches)
     assert_frame_equal(harness.output("j").select("a", "b").sort("a", "b"), expected)
@@ -103,7 +103,7 @@ def test_state_on_disk_crashes_and_replays(tmp_path: Path, seed: int) -> None:
     harness, run = StoredHarness(network, tmp_path, rng), chaos(network, rng)
     for batch in batches:
         harness.run(batch, run.step())
-        run.settle(harness.facts)
+        run.retire_epochs(harness.facts)
     assert harness.failures == []
     expected = all_pairs(network, joins_of(network)[0], batches)
     assert_frame_equal(harness.output("j").select("a", "b").sort("a", "b"), expected)
@@ -126,8 +126,8 @@ def test_epochs_come_and_go() -> None:
         plan = reshape(plan, join, grid)
         seen = len(harness.facts)
         harness.run({name: random_rows(40, 100 * number, 4.0 * number, 4.0, rng) for name in "ab"}, plan)
-        told = [one.oldest for one in harness.facts[seen:] if one.oldest is not None]
-        plan = retire_epochs(plan, network, {"j": min(told, default=None)})
+        shown = [one.oldest for one in harness.facts[seen:] if one.oldest is not None]
+        plan = retire_epochs(plan, network, {"j": min(shown, default=None)})
     assert plan.instances["j"] == Instances((Epoch(2, Grid(1, 4)),), (1, 2, 3))
 
 
@@ -141,8 +141,8 @@ def test_instances_that_are_no_more_leave_no_state(tmp_path: Path) -> None:
         plan = reshape(plan, join, grid)
         harness.run({name: random_rows(40, 100 * number, 4.0 * number, 4.0, rng) for name in "ab"}, plan)
         units.append(set(harness.checkpoint.version.units))
-        told = [one.oldest for one in harness.facts if one.oldest is not None]
-        plan = retire_epochs(plan, network, {"j": min(told, default=None)})
+        shown = [one.oldest for one in harness.facts if one.oldest is not None]
+        plan = retire_epochs(plan, network, {"j": min(shown, default=None)})
     assert units[0] == {"j", "j[1]", "j[2]", "j[3]"}
     assert units[-1] == {"j", "j[1]"}
 

@@ -23,7 +23,7 @@ def test_a_network_of_spread_joins_gives_what_spark_gives(spark: SparkSession, s
     for batch in [*batches, {}]:  # the last, without rows, closes what the one before has shown
         seen = len(harness.facts)
         harness.run(batch, run.step())
-        run.settle(harness.facts[seen:])
+        run.retire_epochs(harness.facts[seen:])
     assert harness.failures == []
     expected = expected_streams(spark, network, dict(enumerate(batches)))
     for stream in network.outputs:

@@ -32,7 +32,7 @@ def test_pairs_equal_all_pairs_on_hostile_streams(kind: str, seed: int, monkeypa
     for batch in batches:
         seen = len(harness.facts)
         harness.run(batch, run.step())
-        run.settle(harness.facts[seen:])
+        run.retire_epochs(harness.facts[seen:])
     assert harness.failures == []
     expected = all_pairs(network, joins_of(network)[0], batches)
     assert_frame_equal(harness.output("j").select("a", "b").sort("a", "b"), expected)
@@ -55,7 +55,7 @@ def test_crashes_right_after_changes_of_shape(tmp_path: Path, seed: int) -> None
     harness, run = StoredHarness(network, tmp_path, rng, trouble=0.5), chaos(network, rng, restless=True)
     for batch in batches:
         harness.run(batch, run.step())
-        run.settle(harness.facts)
+        run.retire_epochs(harness.facts)
     assert harness.failures == []
     expected = all_pairs(network, joins_of(network)[0], batches)
     assert_frame_equal(harness.output("j").select("a", "b").sort("a", "b"), expected)
@@ -72,7 +72,7 @@ def test_crashes_within_trees_of_four_streams(tmp_path: Path, seed: int) -> None
     harness = StoredHarness(network, tmp_path, rng, trouble=0.5)
     for batch in batches:
         harness.run(batch, run.step())
-        run.settle(harness.facts)
+        run.retire_epochs(harness.facts)
         plain.run(batch, round_robin(whole, 1))
     assert (harness.failures, plain.failures) == ([], [])
     for stream in network.outputs:

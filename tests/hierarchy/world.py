@@ -108,13 +108,13 @@ class World:
             self.machines[node] = machine
             self.carry_out(node, machine.output, dies)
 
-    def estates(self) -> list[DurableState]:
+    def durable_states(self) -> list[DurableState]:
         """Return the durable state in the journals."""
         return [replay(journal) for journal in self.journal]
 
     def holders(self) -> dict[int, list[int]]:
         """Return the owner of each operator: it changes when the receiver of a hand-over takes it."""
-        return holders(self.estates(), len(self.places[0].queries))
+        return holders(self.durable_states(), len(self.places[0].queries))
 
     def check(self) -> None:
         """Fail unless every operator has one owner, runs at most once, and runs where its inputs pass."""
@@ -178,17 +178,17 @@ class World:
         assert sorted(j for running in self.running for j in running) == list(range(len(self.places[0].queries)))
 
 
-def holders(estates: Sequence[DurableState], operators: int) -> dict[int, list[int]]:
+def holders(durable_states: Sequence[DurableState], operators: int) -> dict[int, list[int]]:
     """Return the owner of each operator: it changes when the receiver of a hand-over takes it."""
     found: dict[int, list[int]] = {j: [] for j in range(operators)}
-    for node, estate in enumerate(estates):
+    for node, state in enumerate(durable_states):
         gone = {
             operator
-            for receiver, handover in estate.pending.items()
-            if (decision := estates[receiver].decided.get(node)) and decision.serial == handover.serial
+            for receiver, handover in state.pending.items()
+            if (decision := durable_states[receiver].decided.get(node)) and decision.serial == handover.serial
             for operator in decision.taken
         }
-        for operator in estate.sizes.keys() - gone:
+        for operator in state.sizes.keys() - gone:
             found[operator].append(node)
     return found
 

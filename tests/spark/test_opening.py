@@ -58,7 +58,7 @@ def test_another_checkpoint_has_another_id(tmp_path: Path) -> None:
     assert opened(tmp_path / "a").run_id != opened(tmp_path / "b").run_id
 
 
-def test_a_batch_that_was_begun_is_told_with_its_plan(tmp_path: Path) -> None:
+def test_a_batch_that_was_begun_is_reported_with_its_plan(tmp_path: Path) -> None:
     opened(tmp_path)
     begin_batch(tmp_path, spark_batch=0)
     found = opened(tmp_path)

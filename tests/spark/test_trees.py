@@ -93,8 +93,8 @@ def test_operators_climb_out_of_a_full_node_and_results_stay_those_of_the_oracle
     assert any(handle.plan.node_of[unit] == CITY for unit in moved if unit.startswith("a-"))
     reasons = [record.reason for record in handle.control.records if record.kind is PeriodOutcome.MOVED]
     assert any(re.search(r"west is at \d+%, above 60%, and hands .* to city", reason) for reason in reasons)
-    told = handle.explain(min(moved))
-    assert "hands" in told.text or "takes" in told.text
+    shown = handle.explain(min(moved))
+    assert "hands" in shown.text or "takes" in shown.text
 
     again = drain(world, drawn[7:], numbered)
     assert again.batches[0]["plan"] == handle.plan.number  # where operators are comes from the plan log

@@ -14,6 +14,7 @@ from drover.cli.load_options import load_options
 from drover.cli.plan import print_policies
 from drover.cli.whatif.limits import MOST_SECONDS
 from drover.errors import visible
+from drover.sim.table_files import DEFAULT_FORMAT, TABLE_WRITERS
 
 if TYPE_CHECKING:
     from drover.cli.whatif.answer import SimulationReport
@@ -119,8 +120,8 @@ EVENT: Final = "NODE@SECONDS"
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["parquet", "csv", "json"]),
-    default="parquet",
+    type=click.Choice(list(TABLE_WRITERS)),
+    default=DEFAULT_FORMAT,
     show_default=True,
     help="Format of the tables.",
 )
@@ -133,7 +134,7 @@ EVENT: Final = "NODE@SECONDS"
     callback=print_policies,
     help="List the policies, and exit.",
 )
-def simulate(plot: str | None, out: str | None, form: Any, as_json: bool, **options: Any) -> None:
+def simulate(plot: str | None, out: str | None, form: str, as_json: bool, **options: Any) -> None:
     """Simulate a network with other rates, fewer nodes or another policy, and show what would happen.
 
     NETWORK is a network file, or a run file, of which only the network is used; - means standard input. Rates, costs

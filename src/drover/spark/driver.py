@@ -47,7 +47,7 @@ from drover.spark.clean_stop import mark_stop, void_stop
 from drover.spark.commit_notes import CommitNotes, notes_of, to_json
 from drover.spark.dead_letters import dead_letter_rows
 from drover.spark.facts import BatchFacts, BatchSeconds, facts_of
-from drover.spark.hanging import tell_what_ran
+from drover.spark.hanging import log_unfinished_work
 from drover.spark.integrity import Integrity
 from drover.spark.offsets import check_follows, spark_batch
 from drover.spark.opening import Permissions, open_checkpoint
@@ -138,7 +138,7 @@ class Driver:
             self.queries.open(self.checkpoint, self.planner.plan.nodes)
             void_stop(fs, path)
             self._wake_if_windows_can_close()
-            tell_what_ran(self.root, self.checkpoint.batch + 1)
+            log_unfinished_work(self.root, self.checkpoint.batch + 1)
             self._opened = True
         except BaseException:
             self.close()

@@ -24,12 +24,12 @@ from drover.network.model import Network
 from drover.placement.plan import Plan, units_of
 from drover.placement.starting_plans import DEFAULT_NODES, DEFAULT_PLAN, STARTING_PLANS
 from drover.spark.controller import Controller
+from drover.spark.dead_letter_store import DeadLetterStore
 from drover.spark.driver import Driver
 from drover.spark.endpoint import Endpoint
 from drover.spark.engines import choose_for, engine_of
 from drover.spark.handle import Handle
 from drover.spark.idle import close_when_idle
-from drover.spark.kept_letters import KeptLetters
 from drover.spark.offsets import location
 from drover.spark.opening import Permissions
 from drover.spark.planner import Planner
@@ -135,7 +135,7 @@ def run(
         planner,
         service,
         failure_policy(on_failure, hold_bytes, stop_on_failure=stop_on_failure),
-        KeptLetters(checkpoint) if dead_letters is None else _sink(dead_letters),
+        DeadLetterStore(checkpoint) if dead_letters is None else _sink(dead_letters),
         _addresses(network, tables or {}, checkpoint),
         Permissions((allow_changes,) if isinstance(allow_changes, str) else allow_changes, existing_rows(existing)),
         late=None if late is None else _sink(late),

@@ -291,9 +291,7 @@ def _files(output: Output) -> Sink:
 
 # By the name of the format in `drover.runs.formats.SINK_FORMATS`: from an entry of a run file to its sink.
 SINKS: Final[Mapping[str, Callable[[Output], Sink]]] = {
-    "parquet": _files,
-    "json": _files,
-    "csv": _files,
+    **dict.fromkeys(WRITERS, _files),
     "console": lambda _: Console(),
 }
 

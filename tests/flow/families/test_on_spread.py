@@ -71,7 +71,7 @@ def test_queries_on_a_spread_join_give_what_they_give_on_a_whole_one(tmp_path: P
         for member in harness.members:
             member.node = int(rng.integers(plan.nodes)) if rng.random() < 0.4 else member.node % plan.nodes
         harness.run(batch, plan)
-        plans.settle(harness.facts)
+        plans.retire_epochs(harness.facts)
     assert harness.failures == []
     assert harness.parked == []
     found = {member.query.name: harness.gave(member) for member in harness.members}

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from drover.errors import DroverError
 from drover.spark.resident.inbox import INBOX_BYTES
-from drover.spark.resident.node_jobs import NodeKeeper, NodeRegistry, inbox_bytes
+from drover.spark.resident.node_jobs import NodeRegistry, NodeSupervisor, inbox_bytes
 from drover.spark.resident.node_server import REGISTER, NodeProgram
 from drover.spark.resident.wire import NodeAddress, call_options, dumps, new_secret
 
@@ -80,6 +80,6 @@ class StoppedContext:
 def test_a_node_is_not_started_again_once_spark_has_stopped(spark: SparkSession, registry: NodeRegistry) -> None:
     del spark  # a thread that passes on its settings needs it
     stopped: Any = StoppedContext()  # Any: a SparkContext
-    keeper = NodeKeeper(stopped, registry, "run", 0, NodeProgram(registry.location, "secret", "job"))
-    keeper.wait()
-    assert not keeper.runs
+    supervisor = NodeSupervisor(stopped, registry, "run", 0, NodeProgram(registry.location, "secret", "job"))
+    supervisor.wait()
+    assert not supervisor.runs
