@@ -14,7 +14,7 @@ from drover.placement.plan import Plan
 from drover.sim.cluster import Add, Kill, Migration, SimulatedCluster
 from drover.sim.control import SimulatedControl
 from drover.sim.model import Model, model_of
-from drover.sim.outcome import TABLES, Format, SimulationResult
+from drover.sim.outcome import TABLES, SimulationResult
 from drover.sim.run import simulate
 from drover.sim.workload import Constant, Poisson
 from tests.sim.cases import chain, joined
@@ -80,7 +80,7 @@ def test_a_plan_by_names_equals_a_plan_by_places() -> None:
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv", "json"])
-def test_an_outcome_is_written_and_read_again(form: Format, tmp_path: Path) -> None:
+def test_an_outcome_is_written_and_read_again(form: str, tmp_path: Path) -> None:
     outcome = short()
     files = outcome.write(tmp_path / "run", form)
     assert [file.name for file in files] == ["summary.json", *(f"{name}.{form}" for name in TABLES)]
