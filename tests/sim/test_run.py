@@ -90,7 +90,7 @@ def test_an_outcome_is_written_and_read_again(form: str, tmp_path: Path) -> None
         again = read[form](files[1])
         assert again["tuples_out"].to_list() == outcome.periods["tuples_out"].to_list()
     with pytest.raises(DroverError, match="format is 'xlsx'"):
-        outcome.write(tmp_path, "xlsx")  # type: ignore[arg-type]  # on purpose
+        outcome.write(tmp_path, "xlsx")
 
 
 def test_unknown_measurements_are_nan() -> None:
