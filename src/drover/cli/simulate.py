@@ -146,10 +146,11 @@ def simulate(plot: str | None, out: str | None, form: str, as_json: bool, **opti
       drover simulate traffic.yaml --trace rates.csv --compare stay,cor-bal,correlation --plot answer.png
       drover simulate traffic.yaml --plan plan.json --add 4@30 --capacity 4=2 --policy largest-first --json
 
-    Every operator is a queue with a cost per row. That includes aggregates: results leave at once, as many as the
-    selectivity says, not when a window closes. So latency is waiting and working time, without the length of windows. A
-    join keeps the rows of its windows, and its work grows with the pairs. When a node goes, the policy places its
-    units, or largest-first if there is no policy; the other units stay. See docs/how-to/simulate.md.
+    Every operator is a queue with a cost per row. That includes aggregates: they emit results at once, in the number
+    that their selectivity gives, not when a window closes. So latency is waiting and processing time, and does not
+    include the length of windows. A join keeps the rows of its windows, and its work grows with the pairs. When a node
+    is lost or drained, the policy places its units, or largest-first if there is no policy; the other units stay. See
+    docs/how-to/simulate.md.
     """  # noqa: D301 - click wants the character itself
     from drover.cli.whatif import answer, data, plot as plots, scenario, text  # noqa: I001, PLC0415 - numba takes a second
 
