@@ -129,6 +129,7 @@ def why_outdated(context: ControlContext, view: View, proposal: Proposal) -> str
     places = places_of(view, proposal)
     moving = {move.unit for move in proposal.moves}
     for fault in faults(view.problem, places):
+        # Faults of units that stay are not caused by this proposal.
         if fault.path[0] in moving:
             return str(fault)
     return overfull(view.problem, view.problem.current, places, context.settings.memory)
