@@ -112,6 +112,8 @@ class _BatchAttempts:
         self.run_batch = run_batch
         self.quarantine = Quarantine(run.root)
         self.schedule = make_schedule(run.network, entry.plan)
+        # An entry of the plan log holds until the next one. Of an older one only the plan counts: what it parks and
+        # resumes belongs to its own batch.
         self.entry = entry if entry.batch == start.batch else PlanLogEntry(start.batch, entry.plan)
         self.parking = begin_parking(run.planner.parked, self.entry.resumed, self.entry.parked)
         self._park_first(again=again)
@@ -165,8 +167,10 @@ class _BatchAttempts:
         operators = {operator.name for operator in self.run.network.operators}
         by_hand = {name: BY_HAND for name in self.run.without if name in operators - self.parking.names}
         without = {self.run.queries.number_of(name): BY_HAND for name in self.run.without if name not in operators}
+        # It counts for one batch. After that, the commit says what is parked.
         self.run.without = ()
         given_up = {}
+        # A repeated batch keeps what the plan log says, or its rows would differ from those that sinks have (rule 2).
         if self.run.policy.on_failure is OnFailure.SKIP and not again:
             given_up = {name: one.reason for name, one in self.parking.parked.items() if one.holds}
         parked = {**self._parked(by_hand, holds=True), **self._parked(given_up, holds=False)}
@@ -212,6 +216,7 @@ class _BatchAttempts:
         except WorkerDiedError as died:
             if suspect not in self.quarantine.running(self.start.batch, died):
                 raise
+            # A death in a trial must not count as another death of the batch.
             sweep_breadcrumbs(self.run.root, self.start.batch)
             return True
         discard(result.files, self.run.root)

@@ -141,6 +141,7 @@ class Files:
         """Write the batch under a temporary name, make it durable, and give it its name; without rows, delete it."""
         final = Path(self.folder) / self._name(batch)
         with _writing(final, f"the rows of batch {batch}"):
+            # An earlier attempt at the batch may have left a file.
             if rows.is_empty():
                 _delete(final)
                 return
