@@ -101,6 +101,7 @@ class Parking:
         before = self.resumed.get(name)
         if before is None or not (before.holds and failed.holds):
             return failed
+        # It keeps its frozen watermark and its date: the rows that it holds are from then.
         return replace(before, reason=failed.reason)
 
     def after(self, held: Iterable[HeldInput]) -> dict[str, ParkedOperator]:
