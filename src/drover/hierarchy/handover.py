@@ -22,6 +22,7 @@ def hand_over(node: NodeState, round_: Round, chosen: Mapping[int, Sequence[Bund
     """Stop the chosen bundles, by receiver, and send them."""
     for receiver, bundles in chosen.items():
         handover = Handover(node.node, receiver, round_, node.durable.serial + 1, tuple(bundles))
+        # In the journal before the message leaves: a giver that dies now must know what it has handed over (rule 1).
         node.write(HandedOut(handover))
         node.actions.append(Stop(handover.operators))
         node.messages.append(handover)

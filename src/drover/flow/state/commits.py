@@ -85,8 +85,8 @@ def fold(fs: FileSystem, root: str, checkpoint: Checkpoint) -> Checkpoint:
     `commit` calls it, unless `folding` is False. It takes 0.3 s for 20,000 units with 4 segments each, about every
     fiftieth batch; to save this time in a commit, call it between two batches instead.
     """
-    # A full file is written when the commits since the last one are as large as it. So writing full files at most
-    # doubles what commits write.
+    # Only when the commits since the last full file are larger than it. So the time for full files stays in proportion
+    # to the time for commits.
     due = checkpoint.chain_bytes > max(checkpoint.full_bytes, LEAST_CHAIN) or checkpoint.chain > LONGEST_CHAIN
     if not due:
         return checkpoint
