@@ -113,7 +113,7 @@ def why_obsolete(context: ControlContext, view: View, proposal: Proposal) -> str
         found = None if join is None else _propose_shape(context, view, join)
         # Work it out again: the load may have changed while the proposal waited.
         if found is None or found.shapes[0].after != shape.after:
-            return f"the load does not call for {shape} any more"
+            return f"the load no longer calls for {shape}"
     return None
 
 

@@ -1,6 +1,6 @@
 """Which engine computes the batches of a run, and why.
 
-Rule 1: a choice is made once, when the run starts, and is told with its reason.
+Rule 1: a choice is made once, when the run starts, and is reported with its reason.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def accept(context: ControlContext, view: View, proposal: Proposal, refusals: Se
 
 
 def why_outdated(context: ControlContext, view: View, proposal: Proposal) -> str | None:
-    """Return why a proposal cannot be carried out any more, or None if it can."""
+    """Return why a proposal can no longer be carried out, or None if it can."""
     if (change := why_base_changed(proposal, context.deployment.plan)) is not None:
         return change
     for move in proposal.moves:

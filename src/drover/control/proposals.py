@@ -53,7 +53,7 @@ def current_proposal(context: ControlContext, records: Sequence[PeriodRecord] = 
 
 
 def why_not_applicable(proposal: Proposal, context: ControlContext) -> str | None:
-    """Return why a proposal cannot be applied any more, or None if it can."""
+    """Return why a proposal can no longer be applied, or None if it can."""
     state = context.state
     if (change := why_base_changed(proposal, context.deployment.plan)) is not None:
         return change

@@ -50,7 +50,7 @@ class WatermarkCaps:
 
 @dataclass(frozen=True, slots=True)
 class Parking:
-    """The parked operators of one batch; `resumed` work off what they hold and then run as ever.
+    """The parked operators of one batch; `resumed` process what they hold and then run as usual.
 
     `discarded` are parked and no longer hold their input. What they held is dropped with this batch.
     """

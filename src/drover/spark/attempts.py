@@ -88,7 +88,7 @@ class Attempts:
             if one.holds and one.bytes > self.policy.hold_bytes:
                 raise DroverError(
                     f"operator {name!r} is parked ({one.reason}) and holds {one.bytes:,} bytes of input, but may hold "
-                    f"{self.policy.hold_bytes:,}. Everything up to here is committed. Mend it, and start again with "
+                    f"{self.policy.hold_bytes:,}. Everything up to here is committed. Fix it, and start again with "
                     f"--resume {name}; or let it hold more: hold_bytes; or give up its rows: on_failure: skip."
                 )
 
@@ -121,7 +121,7 @@ class _BatchAttempts:
         self.queries = run.queries.begin_batch(start.batch, self.schedule, start.progress, caps, without, again=again)
 
     def conclude(self) -> Attempt:
-        """Run the batch until nothing fails any more that must not."""
+        """Run the batch until nothing fails that must not fail."""
         while True:
             try:
                 result = self._attempt(self.queries)

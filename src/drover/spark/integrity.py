@@ -4,7 +4,7 @@ State, commits, plans and queries have checksums of their own, and commits and q
 what these cannot see. Every commit names the files that the next start reads, with digests: the network, the plan and
 Spark's own logs. The witness (`flow/state/witness.py`) names those that are newer than the last commit.
 
-Rule 1: a file that no start needs any more may be missing. Spark and drover delete old files themselves.
+Rule 1: a file that starts no longer need may be missing. Spark and drover delete old files themselves.
 Rule 2: an error names the file, what was expected of it and the way out.
 Rule 3: to protect one more file, add it to `noted` if every commit shall name it, or else to `_newer`.
 """

@@ -87,7 +87,7 @@ def run(
     - `on_failure`: what an operator that fails does with its input. "hold", the default: it is parked and keeps its
       input, up to `hold_bytes`, until you resume it, so nothing is lost. "skip": it is parked and its input is lost.
       "stop": the run stops. `stop_on_failure=True` is an older word for "stop".
-    - `resume`: parked operators that run again from the next batch on, for example because you have mended a function.
+    - `resume`: parked operators that run again from the next batch on, for example because you have fixed a function.
     - `without`: operators and submitted queries that are parked before the first batch, even if it has begun. This is
       the last resort if they keep the run from starting.
     - `dead_letters`: a sink for rows that do not fit their source. Without one, the checkpoint keeps the newest of

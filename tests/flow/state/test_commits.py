@@ -111,7 +111,7 @@ def test_a_batch_that_drops_a_part_drops_it_again_in_a_replay(tmp_path: Path) ->
 )
 def test_a_batch_is_not_committed_again_with_other_content(tmp_path: Path, other: Callable[[Commit], Commit]) -> None:
     made = make(tmp_path, 3)
-    with pytest.raises(StateError, match=r"000000000002.json: expected the batch as it was.*Go on from version 2"):
+    with pytest.raises(StateError, match=r"000000000002.json: expected the batch as it was.*Continue from version 2"):
         commit(SOUND, str(tmp_path), made[2], other(entry(2)))
 
 

@@ -71,7 +71,7 @@ def commit(fs: FileSystem, root: str, after: Checkpoint, entry: Commit, *, foldi
         return _recommit(path, read_whole(fs, path), after, entry)
     # Another run has committed meanwhile, or a commit was deleted.
     if (last := _last(log)) != after.batch:
-        way_out = f"Go on from the last version, or {START_ANEW}."
+        way_out = f"Continue from the last version, or {START_ANEW}."
         raise StateError(path, f"a log that ends with batch {after.batch}", f"that it ends with {last}", way_out)
     data, link = seal(commit_body(entry, after.link))
     write_whole(fs, path, [data])
@@ -134,7 +134,7 @@ def _recommit(path: str, data: bytes, after: Checkpoint, entry: Commit) -> Check
             path,
             f"the batch as it was committed ({_summary(known)})",
             f"other content for the same batch ({_summary(entry)})",
-            f"Go on from version {entry.batch}, which is complete; a batch is committed once.",
+            f"Continue from version {entry.batch}, which is complete; a batch is committed once.",
         )
     version = advance(after.version, known.batch, known.added, known.bounds, known.dropped)
     return _follow(after, version, known.notes, link, len(data))

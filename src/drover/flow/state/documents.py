@@ -85,7 +85,7 @@ def unseal(path: str, data: bytes, batch: int, way_out: str = RESTORE) -> tuple[
     body: dict[str, Any] = json.loads(text)
     if body["format"] != FORMAT:
         raise StateError(
-            path, f"format {FORMAT}", f"format {body['format']}", "Go on with the release of drover that wrote it."
+            path, f"format {FORMAT}", f"format {body['format']}", "Continue with the release of drover that wrote it."
         )
     # The checksum only proves that the document is whole. A copy under another name is whole, too.
     if body["batch"] != batch:

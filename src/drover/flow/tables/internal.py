@@ -127,7 +127,7 @@ def _check_mark(inside: Mapping[str, Address], noted: TablesMark, committed: int
         address.path,
         f"the tables {', '.join(inside)} as of batch {noted.batch}" if noted.batch >= 0 else "the tables of this run",
         actual,
-        "Restore it from the copy of the checkpoint that has the same commits, or go on with tables in another "
+        "Restore it from the copy of the checkpoint that has the same commits, or continue with tables in another "
         f"database: tables: {{{tables}}}.",
     )
 

@@ -44,7 +44,7 @@ Answer = TypeVar("Answer")
 
 
 class NodeLostError(WorkerDiedError):
-    """A resident node has died, or does not answer any more."""
+    """A resident node has died, or no longer answers."""
 
     def __init__(self, address: NodeAddress, *, frozen: bool = False) -> None:
         how = "does not answer" if frozen else "died"

@@ -67,7 +67,7 @@ class NodeRegistry(fl.FlightServerBase):  # type: ignore[misc]  # pyarrow has no
             return self._known.get(node)
 
     def wait_until_gone(self, address: NodeAddress, seconds: float) -> bool:
-        """Wait until a node is not at this address any more; return False if it still is after so many seconds."""
+        """Wait until a node has left this address; return False if it has not after so many seconds."""
         with self._changed:
             return self._changed.wait_for(lambda: self._known.get(address.node) != address, seconds)
 
@@ -173,7 +173,7 @@ class ResidentNodes:
             time.sleep(PAUSE)
 
     def release(self, count: int) -> None:
-        """Stop the nodes from number `count` on: no batch needs them any more."""
+        """Stop the nodes from number `count` on: batches no longer need them."""
         for node in [number for number in self._supervisors if number >= count]:
             self._supervisors.pop(node).end(self.secret)
             self._registry.forget(node)
