@@ -141,7 +141,7 @@ def test_a_commit_that_follows_a_lost_one_is_refused(tmp_path: Path) -> None:
     made = make(tmp_path, 3)
     commit_file(tmp_path, 2).unlink()
     with pytest.raises(
-        StateError, match=r"000000000003.json: expected a log that ends with batch 2, but found.* 1. Go on"
+        StateError, match=r"000000000003.json: expected a log that ends with batch 2, but found.* 1. Continue"
     ):
         commit(SOUND, str(tmp_path), made[-1], entry(3))
 
