@@ -136,6 +136,7 @@ class Driver:
             if opened.planned is not None:
                 self.planner.adopt(opened.planned, self.checkpoint.batch + 1, begun=opened.begun)
             self.queries.open(self.checkpoint, self.planner.plan.nodes)
+            # From here on a batch may begin, so the mark of the last run proves nothing any longer.
             void_stop(fs, path)
             self._wake_if_windows_can_close()
             log_unfinished_work(self.root, self.checkpoint.batch + 1)
@@ -288,6 +289,7 @@ class Driver:
         self.planner.parked = made.parked
         Quarantine(self.root).forget(batch)
         discard(result.files, self.root)
+        # After the commit: a batch must not find its own rows in a table, even if it is repeated.
         self._write_tables({segment.unit for report in result.reports for segment in report.segments})
         committed = time.monotonic()
         seconds = BatchSeconds(computed - started, delivered - computed, committed - delivered)
@@ -296,6 +298,7 @@ class Driver:
         self.planner.replan(lambda plan: without_expired_epochs(plan, self.network, result.reports))
         of_queries = self.queries.finish_batch(queries, batch, committed - started, result)
         self._publish(facts_of(batch, plan, result, notes, seconds, of_queries))
+        # Last, because it may stop the run: by now, everything is committed.
         self.attempts.check_bound(made.parked)
 
     def _compute(

@@ -133,6 +133,7 @@ class NodeSupervisor:
             except Exception as error:  # noqa: BLE001 - Spark raises many kinds, and the answer is the same
                 if not self._ending.is_set() and not is_stopped(self._context):
                     log.warning("node %s ended: %s. It is started again.", self._node, str(error).splitlines()[0])
+            # Only what this job has registered: a newer task of the node may be there already.
             self._registry.forget(self._node, self._program.job)
             self._ending.wait(PAUSE)
 
@@ -154,6 +155,7 @@ class ResidentNodes:
         end = time.monotonic() + seconds
         missing = [node for node in range(count) if node not in self._supervisors or not self._supervisors[node].runs]
         if missing and has_fixed_slots(str(self._context.master)):
+            # Such a master never gets more slots, so waiting would not help.
             self._demand_slots(count, 0.0)
         for node in missing:
             self._supervisors[node] = self._start(node)

@@ -45,7 +45,7 @@ PING: Final = "ping"
 STATE: Final = b"state:"  # how the ticket begins with which a node asks another one for state
 STOP: Final = "stop"
 REGISTER: Final = "register"
-LOOK_EVERY: Final = 5.0  # seconds between two looks at the driver
+LOOK_EVERY: Final = 5.0  # seconds between two checks that the driver is there
 PATIENCE: Final = 60.0  # seconds without the driver after which a node ends
 
 
