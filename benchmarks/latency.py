@@ -202,7 +202,8 @@ class FlinkLatency:
         offset = 0 if self.task == "filter" else BEGIN
         for line in self.side.ask("times"):
             _, label, milliseconds = line.split()
-            key, at = int(label) + offset, int(milliseconds) / 1000
+            key = int(label) + offset
+            at = int(milliseconds) / 1000
             arrivals.came[key] = max(at, arrivals.came.get(key, 0.0))
 
     def check(self) -> None: ...  # asking for times raises the error

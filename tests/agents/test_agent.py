@@ -148,7 +148,8 @@ LINES = ("--grace", "60")  # options of an agent whose runner is the test
 
 
 def test_a_hand_over_waits_until_the_runner_has_acknowledged_it(pair: Pair) -> None:
-    centre, east = pair.start("centre"), pair.start("east", *LINES)
+    centre = pair.start("centre")
+    east = pair.start("east", *LINES)
     request = heard(east, "stop")
     assert request == {"stop": ["more"], "request": "1.1"}
     for line in ("stopped", "stopped more", "stopped 0.1", "stopped 1.2"):
@@ -219,7 +220,8 @@ def test_an_agent_whose_runner_is_gone_ends(pair: Pair) -> None:
 
 
 def test_a_command_for_each_operator_ends_before_the_hand_over_leaves(pair: Pair) -> None:
-    script, log = pair.folder / "operate", pair.folder / "log"
+    script = pair.folder / "operate"
+    log = pair.folder / "log"
     script.write_text(f'#!/bin/sh\ntest $1 = stop && sleep 0.5\necho "$1 $2 $DROVER_NODE" >> {log}\n')
     script.chmod(0o700)
     centre, east = (pair.start(node, "--exec", str(script)) for node in ("centre", "east"))

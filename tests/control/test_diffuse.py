@@ -96,7 +96,9 @@ def test_what_was_spread_too_far_settles_too(
 
 @given(st.floats(1.5, 20), st.integers(2, 8), st.integers(0, 2**32))
 def test_a_join_grows_under_more_than_a_node_has_and_shrinks_when_it_has_gone(over: float, n: int, seed: int) -> None:
-    demand, rng, free = Demand(1e4, 8e3, 5, 5), default_rng(seed), [1.0] * n
+    demand = Demand(1e4, 8e3, 5, 5)
+    rng = default_rng(seed)
+    free = [1.0] * n
     heavy = JoinCosts(RECEIVE, over * FULL / demand.operations)
     grown = course(WHOLE, demand, heavy, free, 0.05, rng)
     assert grown[1].cells > 1

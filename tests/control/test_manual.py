@@ -39,7 +39,8 @@ RUN = observed()
 def test_a_proposal_leads_to_the_plan_that_was_asked_for(
     wish: Spread, before: list[Grid], closed: frozenset[int]
 ) -> None:
-    run, join = RUN, spread_join(RUN.deployment.network, "j")
+    run = RUN
+    join = spread_join(RUN.deployment.network, "j")
     plan = run.deployment.plan
     for grid in before:
         plan = reshape(plan, join, grid)

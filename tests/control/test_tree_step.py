@@ -26,7 +26,8 @@ FULL = {"a-1": 50, "a-2": 20, "b-1": 45, "all": 400}  # west is at 70 %, east at
 def test_a_full_node_hands_a_unit_to_its_parent_and_says_why() -> None:
     network = two_sides()
     tree = on(network)
-    deployment, state = Deployment(network, first(tree), hierarchy=tree), measured(network, FULL)
+    deployment = Deployment(network, first(tree), hierarchy=tree)
+    state = measured(network, FULL)
     after, record = step(ControlContext(state, deployment, AUTO))
     assert record.kind is PeriodOutcome.MOVED
     assert record.loads == (0.4, 0.7, 0.45)
@@ -45,10 +46,8 @@ def test_a_full_node_hands_a_unit_to_its_parent_and_says_why() -> None:
 def test_units_that_go_together_have_each_a_reason_of_its_own() -> None:
     network = two_sides()
     tree = on(network)
-    deployment, state = (
-        Deployment(network, first(tree), hierarchy=tree),
-        measured(network, {"a-some": 60, "a-1": 30, "a-2": 30}),
-    )
+    deployment = Deployment(network, first(tree), hierarchy=tree)
+    state = measured(network, {"a-some": 60, "a-1": 30, "a-2": 30})
     after, record = step(ControlContext(state, deployment, AUTO))
     assert record.reason == "west is at 120%, above 60%, and hands a-1 and a-2 to city, which is at 0%"
     assert record.proposal is not None
@@ -89,7 +88,8 @@ def test_a_unit_that_moves_on_has_two_reasons() -> None:
 def test_modes_on_a_tree() -> None:
     network = two_sides()
     tree = on(network)
-    deployment, state = Deployment(network, first(tree), hierarchy=tree), measured(network, FULL)
+    deployment = Deployment(network, first(tree), hierarchy=tree)
+    state = measured(network, FULL)
     same, watched = step(ControlContext(state, deployment, control_of("observe")))
     assert (same, watched.kind) == (state, PeriodOutcome.WATCHED)
     assert watched.reason.endswith("1 node above 60%: west at 70%")
@@ -118,7 +118,8 @@ def test_modes_on_a_tree() -> None:
 def test_what_waits_keeps_its_name_while_it_can_be_done_and_helps(sizes: dict[str, int], kept: bool) -> None:
     network = two_sides()
     tree = on(network)
-    deployment, propose = Deployment(network, first(tree), hierarchy=tree), control_of("propose")
+    deployment = Deployment(network, first(tree), hierarchy=tree)
+    propose = control_of("propose")
     waiting, _ = step(ControlContext(measured(network, FULL), deployment, propose))
     assert waiting.waiting is not None
     assert [move.unit for move in waiting.waiting.moves] == ["a-2"]

@@ -94,7 +94,8 @@ def chaos(network: Network, rng: Generator, *, restless: bool = False) -> Chaos:
 def assert_as_whole(network: Network, batches: Sequence[Batch], run: Chaos) -> None:
     """Fail if a network whose joins change from batch to batch gives anything else than one with whole joins."""
     whole = unspread(network)
-    harness, plain = Harness(network), Harness(whole)
+    harness = Harness(network)
+    plain = Harness(whole)
     for batch in batches:
         seen = len(harness.facts)
         harness.run(batch, run.step())

@@ -93,7 +93,8 @@ def test_a_missing_file_is_reported(tmp_path: Path) -> None:
 
 
 def test_what_a_crash_leaves_is_swept(tmp_path: Path) -> None:
-    fs, root = LocalFileSystem(), str(tmp_path)
+    fs = LocalFileSystem()
+    root = str(tmp_path)
     spill(frames_of(ROWS), root, NAME)
     checkpoint = Checkpoint()
     for batch in range(6):

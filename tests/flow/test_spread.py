@@ -59,7 +59,8 @@ def test_pairs_equal_all_pairs_whatever_changes(kind: str, seed: int) -> None:
     rng = default_rng([seed, *kind.encode()])
     network = two_streams(rng, kind)
     batches = random_batches(network, rng)
-    harness, run = Harness(network), chaos(network, rng)
+    harness = Harness(network)
+    run = chaos(network, rng)
     for batch in batches:
         seen = len(harness.facts)
         harness.run(batch, run.step())
@@ -100,7 +101,8 @@ def test_state_on_disk_crashes_and_replays(tmp_path: Path, seed: int) -> None:
     rng = default_rng([seed, 4])
     network = two_streams(rng, KINDS[seed % len(KINDS)])
     batches = random_batches(network, rng)
-    harness, run = StoredHarness(network, tmp_path, rng), chaos(network, rng)
+    harness = StoredHarness(network, tmp_path, rng)
+    run = chaos(network, rng)
     for batch in batches:
         harness.run(batch, run.step())
         run.retire_epochs(harness.facts)

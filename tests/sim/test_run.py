@@ -38,7 +38,8 @@ def test_latency_of_a_lone_tuple_is_its_processing_time() -> None:
 
 
 def test_a_warm_up_does_not_count() -> None:
-    whole, later = short(), short(warmup=10.0)
+    whole = short()
+    later = short(warmup=10.0)
     assert later.summary["seconds"] == 10.0
     assert len(later.periods) == len(whole.periods) == 20
     counted = whole.periods.filter(pl.col("begin") >= 10)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -10,7 +11,11 @@ from drover.errors import DroverError
 from drover.sim.table_files import TABLE_WRITERS, write_table
 
 TABLE = pl.DataFrame({"node": [0, 1], "load": [0.5, 0.25]})
-READERS = {"parquet": pl.read_parquet, "csv": pl.read_csv, "json": pl.read_json}
+READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
+    "parquet": pl.read_parquet,
+    "csv": pl.read_csv,
+    "json": pl.read_json,
+}
 
 
 @pytest.mark.parametrize("form", TABLE_WRITERS)

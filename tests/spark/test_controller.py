@@ -93,7 +93,8 @@ def beside(tmp_path: Path) -> Iterator[Callable[..., Beside]]:
 
 
 def test_a_period_lasts_from_commit_to_commit_and_sums_its_batches() -> None:
-    ledger, plan = PeriodAccumulator(NETWORK), Plan(1, 2, dict.fromkeys(units_of(NETWORK), 0))
+    ledger = PeriodAccumulator(NETWORK)
+    plan = Plan(1, 2, dict.fromkeys(units_of(NETWORK), 0))
     assert ledger.take(100.0, batch(plan), 1.0) is None  # nobody knows when the first one began
     assert ledger.take(100.4, batch(plan), 1.0) is None
     found = ledger.take(101.5, batch(plan), 1.0)
@@ -107,7 +108,8 @@ def test_a_period_lasts_from_commit_to_commit_and_sums_its_batches() -> None:
 
 
 def test_what_a_move_took_is_what_its_first_batch_took_beyond_the_usual() -> None:
-    ledger, plan = PeriodAccumulator(NETWORK), Plan(1, 2, dict.fromkeys(units_of(NETWORK), 0))
+    ledger = PeriodAccumulator(NETWORK)
+    plan = Plan(1, 2, dict.fromkeys(units_of(NETWORK), 0))
     for second in range(5):
         ledger.take(float(second), batch(plan), 1.0)
     ledger.expect(2, 3e6)
@@ -203,7 +205,8 @@ def test_a_proposal_is_applied_exactly_or_refused(beside: Callable[..., Beside])
     one = beside(mode="propose")
     one.run(8)
     one.run(3, first=3.0)
-    shown, before = one.loop.status.waiting, one.planner.plan
+    shown = one.loop.status.waiting
+    before = one.planner.plan
     assert shown is not None
     with pytest.raises(DroverError, match="there is no proposal 'p0'"):
         one.loop.approve("p0")

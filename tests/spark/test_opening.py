@@ -30,7 +30,8 @@ def network(where: str = "k > 0") -> Network:
 
 def opened(root: Path, *sinks: Sink, of: Network | None = None, allowed: Permissions | None = None) -> OpenedRun:
     fs, path = open_root(str(root))
-    planner, integrity = Planner(str(root), PLAN), Integrity(fs, path)
+    planner = Planner(str(root), PLAN)
+    integrity = Integrity(fs, path)
     return open_checkpoint(str(root), of or network(), {}, sinks, planner, integrity, allowed or Permissions())
 
 

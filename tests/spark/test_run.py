@@ -48,7 +48,8 @@ def run_in_parts(world: World, batches: list[Batch], rng: Generator) -> dict[int
     numbered: dict[int, Batch] = {}
     while batches:
         count = int(rng.integers(1, 3))
-        now, batches = batches[:count], batches[count:]
+        now = batches[:count]
+        batches = batches[count:]
         # A run ends with a batch that closes windows, so the numbers of the next one begin after it.
         first = world.committed() + 1
         numbered |= {first + i: batch for i, batch in enumerate(now)}

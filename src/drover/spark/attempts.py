@@ -117,8 +117,9 @@ class _BatchAttempts:
         self.entry = entry if entry.batch == start.batch else PlanLogEntry(start.batch, entry.plan)
         self.parking = begin_parking(run.planner.parked, self.entry.resumed, self.entry.parked)
         self._park_first(again=again)
-        caps, without = self.parking.caps(), self.entry.without
-        self.queries = run.queries.begin_batch(start.batch, self.schedule, start.progress, caps, without, again=again)
+        self.queries = run.queries.begin_batch(
+            start.batch, self.schedule, start.progress, self.parking.caps(), self.entry.without, again=again
+        )
 
     def conclude(self) -> Attempt:
         """Run the batch until nothing fails that must not fail."""

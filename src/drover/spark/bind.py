@@ -49,7 +49,6 @@ def start(
     }
     frames: dict[str, Given] = {}
     for source in given.network.sources:
-        # Sources that share a stream are read together with its owner, so that Spark reads the stream once.
         if given.sources[source.name].shares is None:
             frames |= _read(spark, source, given)
     with readable(f"network {given.network.name!r}"):

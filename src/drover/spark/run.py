@@ -122,7 +122,6 @@ def run(
     delivered = _sinks(network, sinks)
     tree = None if cluster is None else on_tree(network, cluster, settings, nodes, plan, takes_queries=bool(queries))
     reading = read_sources(network, sources)
-    # Before the checkpoint is opened: a run that cannot work leaves no trace.
     check_workers(reading.frame.sparkSession)
     planner = Planner(checkpoint, explicit(_plan(network, plan, nodes, tree), network), tree)
     controller = Controller(network, planner, settings, slots=slots(reading.frame.sparkSession))
@@ -151,7 +150,6 @@ def run(
     except BaseException:
         _close(listening, controller, driver)
         raise
-    # Such a query ends by itself, and its handle closes the windows once the last rows are through.
     drains = any((trigger or {}).get(word) for word in ("availableNow", "once"))
     if not drains:
         close_when_idle(reading.frame.sparkSession, query, driver)

@@ -169,7 +169,8 @@ def test_a_log_that_has_lost_the_version_it_begins_with_names_it(tmp_path: Path)
 
 def test_two_runs_on_one_checkpoint_are_noticed(tmp_path: Path) -> None:
     made = make(tmp_path, 2)
-    mine, theirs = replace(entry(2), notes={"run": "mine"}), replace(entry(2), notes={"run": "theirs"})
+    mine = replace(entry(2), notes={"run": "mine"})
+    theirs = replace(entry(2), notes={"run": "theirs"})
     after = commit(SOUND, str(tmp_path), made[-1], mine)
     commit_file(tmp_path, 2).unlink()
     other = commit(SOUND, str(tmp_path), made[-1], theirs)  # as if both had found the place free

@@ -41,7 +41,8 @@ def test_the_newest_registration_counts(registry: NodeRegistry) -> None:
 
 
 def test_it_waits_for_all_nodes(registry: NodeRegistry) -> None:
-    one, other = NodeAddress(0, "grpc://127.0.0.1:1", "a"), NodeAddress(1, "grpc://127.0.0.1:2", "b")
+    one = NodeAddress(0, "grpc://127.0.0.1:1", "a")
+    other = NodeAddress(1, "grpc://127.0.0.1:2", "b")
     register(registry, one)
     assert registry.wait_for(2, 0.01) is None
     late = threading.Timer(0.05, register, (registry, other))
