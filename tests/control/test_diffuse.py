@@ -289,7 +289,7 @@ def test_a_shape_can_be_proposed_applied_and_withdrawn() -> None:
     withdrawn = Joined(run.deployment, run.settings, 0.01, state=run.state)
     withdrawn.go(6)
     assert withdrawn.state.waiting is None
-    assert any("the load does not call for j: 1 x 1" in each.reason for each in withdrawn.records)
+    assert any("the load no longer calls for j: 1 x 1" in each.reason for each in withdrawn.records)
     run.state = state
     run.carry_out(record)
     assert run.grid == shown.shapes[0].after

@@ -17,7 +17,7 @@ class EngineChoice(StrEnum):
     """How batches are computed."""
 
     AUTO = "auto"  # resident if Spark has slots for all nodes and a reader, else shuffle
-    RESIDENT = "resident"  # nodes are Spark tasks that stay
+    RESIDENT = "resident"  # nodes are long-running Spark tasks
     SHUFFLE = "shuffle"  # one Spark job per batch, with a shuffle per hop
 
 

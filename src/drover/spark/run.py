@@ -110,7 +110,7 @@ def run(
     - `allow_changes`: what a changed network may lose of the checkpoint's state: names of operators and tables, or True
       for everything. Changes that lose nothing need no permission. See docs/how-to/upgrade.md.
     - `engine`: how batches are computed. "shuffle", the default, is one Spark job per batch with a shuffle per hop.
-      "resident" keeps every node as a Spark task that stays, which needs a slot per node and one for reading. "auto"
+      "resident" runs every node as a long-running Spark task, which needs a slot per node and one for reading. "auto"
       takes resident nodes where they fit; `handle.engine` says which it took, and why. See docs/how-to/engines.md.
     - `existing`: what to do if the folder of a sink has rows of another run. "refuse" does not start, "overwrite"
       deletes the files that drover wrote there, "adopt" adds rows to them. It does not concern the run's own rows.

@@ -1,4 +1,4 @@
-"""A resident node: a Flight server in a Spark task that stays, with its operators' state in memory.
+"""A resident node: a Flight server in a long-running Spark task, with its operators' state in memory.
 
 Rule 1: hops run in the main thread. Time limits of user functions are signals, and Python delivers these only there.
 Rule 2: the driver says when a hop runs. By then everything that the hop reads has arrived, so a node never waits for
