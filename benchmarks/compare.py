@@ -49,8 +49,8 @@ def take_turns(
             before = cpu_seconds()
             seconds[side.name].append(side.step(batch))
             busy[side.name].append(cpu_seconds() - before)
-        told = (f"{name} {took[-1]:.2f} s (processor {busy[name][-1]:.2f})" for name, took in seconds.items())
-        say(f"batch {batch}: {', '.join(told)}")
+        shown = (f"{name} {took[-1]:.2f} s (processor {busy[name][-1]:.2f})" for name, took in seconds.items())
+        say(f"batch {batch}: {', '.join(shown)}")
     return medians(seconds, warm_up), medians(busy, warm_up)
 
 

@@ -33,7 +33,8 @@ from drover.placement.plan import apply, by_hash
 from drover.placement.policy import propose
 from drover_lab.generate import ChainParameters, chains
 
-NODES, CHAINS = 20, 50  # of ten units each
+NODES = 20
+CHAINS = 50  # of ten units each
 LOAD = 0.5  # of the capacity of all nodes
 BUDGET = 0.05  # seconds: 5 % of a period
 SETTINGS = control_of({"mode": "auto"})
@@ -112,7 +113,9 @@ def parts(loop: Loop) -> dict[str, float]:
 def bench(quick: bool) -> Outcome:
     network = chains(default_rng(0), ChainParameters(chains=CHAINS, cost=1e-5))
     loop = Loop(Deployment(network, by_hash(network, NODES)), make_profile(network))
-    outcome, took, garbage = Outcome("control"), list[float](), list[float]()
+    outcome = Outcome("control")
+    took = list[float]()
+    garbage = list[float]()
     collecting = Garbage()
     gc.callbacks.append(collecting)
     kinds: dict[str, list[float]] = {}  # by what came of the period

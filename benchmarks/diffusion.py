@@ -72,7 +72,8 @@ def hashed() -> tuple[Network, Plan]:
     places: dict[str, int] = {}
     for node in range(NODES):
         mine = f"key % {NODES} = {node}"
-        ours, theirs = left.filter(f"left{node}", mine), right.filter(f"right{node}", mine)
+        ours = left.filter(f"left{node}", mine)
+        theirs = right.filter(f"right{node}", mine)
         ours.join(f"pairs{node}", theirs, within="10 s", on="key", where=FEW, select=SELECT).output()
         places |= dict.fromkeys((f"left{node}", f"right{node}", f"pairs{node}"), node)
     return builder.build(), Plan(1, NODES, places)
@@ -99,14 +100,15 @@ def node_seconds(
         for side in sides:
             side.step(batch)
             found[side.name].append(clocks[side.name].take())
-        told = (f"{name} {max(took[-1]):.3f} s" for name, took in found.items())
-        say(f"batch {batch}, slowest node: {', '.join(told)}")
+        shown = (f"{name} {max(took[-1]):.3f} s" for name, took in found.items())
+        say(f"batch {batch}, slowest node: {', '.join(shown)}")
     return found
 
 
 def compare_hot(spark: SparkSession, hot: float, count: int, batches: int, warm_up: int) -> Outcome:
     """Compare the slowest nodes when this fraction of the rows has the hot key."""
-    outcome, kind = Outcome("hot"), f"hot_{hot:.0%}".removesuffix("%")
+    outcome = Outcome("hot")
+    kind = f"hot_{hot:.0%}".removesuffix("%")
     with scratch() as folder:
         feed = Feed(folder, {"left": TYPES, "right": TYPES})
         written(feed, batches, count, hot)
@@ -237,10 +239,12 @@ def copies(grid: Grid, counts: tuple[int, int]) -> int:
 
 def compare_copies() -> Outcome:
     """Compare the copies with those that the formulas predict, and grids with splitting one stream."""
-    outcome, made = Outcome("copies"), {}
+    outcome = Outcome("copies")
+    made = {}
     for left, right in ((10_000, 10_000), (20_000, 5_000)):
         for grid in (Grid(16, 1), Grid(1, 16), Grid(4, 4), Grid(8, 2)):
-            found, said = copies(grid, (left, right)), overhead(grid, Demand(left, right, 10.0, 10.0))
+            found = copies(grid, (left, right))
+            said = overhead(grid, Demand(left, right, 10.0, 10.0))
             made[left, grid] = found
             outcome.figures[f"copies of {left} and {right} rows, {grid}"] = found
             outcome.figures[f"copies of {left} and {right} rows, {grid}, formula"] = round(said)

@@ -95,8 +95,10 @@ def rows(batch: int, count: int, sources: int, rng: np.random.Generator) -> pl.D
 def measure(options: argparse.Namespace) -> dict[str, object]:
     """Run the batches and return the measurements."""
     rng = np.random.default_rng(options.seed)
-    stages, root = Stages(), tempfile.mkdtemp()
-    net, fs = network(), LocalFileSystem()
+    stages = Stages()
+    root = tempfile.mkdtemp()
+    net = network()
+    fs = LocalFileSystem()
     given = [query(i, options, rng) for i in range(options.members)]
     finder = Shapes(net)
     with stages("setup: shapes"):
@@ -116,7 +118,10 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
         }
     shapes = [shape for shape, _ in families.values()]
     memory = WorkerCache(time.process_time, lambda _: None)
-    checkpoint, progress, results, per_batch = Checkpoint(), SourceProgress(), 0, []
+    checkpoint = Checkpoint()
+    progress = SourceProgress()
+    results = 0
+    per_batch = []
     schedule = with_families(make_schedule(net, Plan(1, 1, {})), shapes, rolls)
     for number in range(options.batches):
         frame = rows(number, options.rows, options.sources, rng)

@@ -60,7 +60,8 @@ def checked(problem: HerdingProblem, servers: Ints, limits: Floats | None = None
 def one_by_one(problem: HerdingProblem, name: str, queries: Ints, arrives: Flags) -> Ints:
     """The engine for any weights and rates: the naive reference for the one for equal ones."""
     rules = rules_of(problem, name)
-    store, state = store_of(problem, rules), empty_state(problem.rate, problem.capacity)
+    store = store_of(problem, rules)
+    state = empty_state(problem.rate, problem.capacity)
     play(state, rules, store, queries, arrives, np.zeros(len(queries)))
     return store.server
 
@@ -143,10 +144,12 @@ def refined(problem: HerdingProblem, name: str, share: float, steps: int = 10) -
     """The replication factor if a fraction of the queries may move after every tenth of the arrivals; and that
     fraction.
     """
-    herd, moved = Herd(problem.rate, problem.capacity, default_rng(0), name), 0
+    herd = Herd(problem.rate, problem.capacity, default_rng(0), name)
+    moved = 0
     cuts = np.linspace(0, problem.n, steps + 1).astype(np.int64)
     for begin, end in pairwise(cuts.tolist()):
-        first, last = problem.start[begin], problem.start[end]
+        first = problem.start[begin]
+        last = problem.start[end]
         herd.arrive_many(problem.start[begin : end + 1] - first, problem.source[first:last])
         moved += len(herd.refine(queries=share * end - moved))
     found = checked(problem, herd.snapshot().server, online_limits(problem))
@@ -154,7 +157,9 @@ def refined(problem: HerdingProblem, name: str, share: float, steps: int = 10) -
 
 
 def measure_moves(outcome: Outcome, quick: bool) -> None:
-    found, plain, moves = [], [], []
+    found = []
+    plain = []
+    moves = []
     for seed in SEEDS[: 1 if quick else 5]:
         problem = generate(Workload(), default_rng(seed))
         plain.append(replication(problem, assign_online(problem, "least-cost", default_rng(0))))

@@ -202,7 +202,8 @@ class FlinkLatency:
         offset = 0 if self.task == "filter" else BEGIN
         for line in self.side.ask("times"):
             _, label, milliseconds = line.split()
-            key, at = int(label) + offset, int(milliseconds) / 1000
+            key = int(label) + offset
+            at = int(milliseconds) / 1000
             arrivals.came[key] = max(at, arrivals.came.get(key, 0.0))
 
     def check(self) -> None: ...  # asking for times raises the error
@@ -266,14 +267,14 @@ def bench(quick: bool) -> Outcome:
                     took = play(spark, side, task, count, warm_up)
                     if turn > 0:
                         found.setdefault((task, side.name), []).extend(took)
-                    say(f"{task}, round {turn}, {side.name}: {_told(took)}")
+                    say(f"{task}, round {turn}, {side.name}: {_describe_times(took)}")
     if not is_there():
         say("without Flink, which `python -m benchmarks peers` fetches")
     summarise(found, outcome)
     return outcome
 
 
-def _told(took: Sequence[float]) -> str:
+def _describe_times(took: Sequence[float]) -> str:
     p50, p99 = np.percentile(took, [50, 99]) * 1000
     return f"p50 {p50:.0f} ms, p99 {p99:.0f} ms, {len(took)} results"
 

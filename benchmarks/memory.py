@@ -50,7 +50,8 @@ def bench(quick: bool) -> Outcome:
             (sample,) = side.handle.batches[-1]["samples"]
             resident = max(worker_bytes().values())
             if sample["state_bytes"] >= held:
-                held, peak = sample["state_bytes"], max(peak, resident)
+                held = sample["state_bytes"]
+                peak = max(peak, resident)
             megabytes = (sample["state_bytes"] / 1e6, resident / 1e6)
             say("batch {}: {:.2f} s, state {:.0f} MB, worker {:.0f} MB".format(batch, took, *megabytes))
         side.stop()

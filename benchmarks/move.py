@@ -93,7 +93,8 @@ def restarted(spark: SparkSession, side: SparkSide, batches: range) -> tuple[flo
     starts: list[float] = []
     for batch in batches:
         if batch % 2:
-            seen, begun = side.batches.seen, time.monotonic()
+            seen = side.batches.seen
+            begun = time.monotonic()
             side.stop()
             side.feed.show(side.name, batch)
             side.start(spark)

@@ -59,7 +59,9 @@ def run_chains(
 ) -> Tally:
     """Run chains: each operator has one stream, which at most one operator reads."""
     env = simpy.Environment()
-    cost, share, place = model.cost.tolist(), model.selectivity[model.first[:-1]].tolist(), places.tolist()
+    cost = model.cost.tolist()
+    share = model.selectivity[model.first[:-1]].tolist()
+    place = places.tolist()
     after = dict(zip(model.read.tolist(), model.reader.tolist(), strict=True))  # stream -> operator
     follower = [after.get(int(model.first[j]), -1) for j in range(model.m)]
     tally = Tally([int(each) for each in SeedSequence((seed, CHANCE)).generate_state(model.m, np.uint64)])

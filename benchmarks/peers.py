@@ -107,7 +107,8 @@ def compare(spark: SparkSession, workload: Workload, batches: int, warm_up: int)
 
 
 def _outcome(workload: Workload, racing: Field, heat: Mapping[str, float], warm_up: int) -> Outcome:
-    outcome, name = Outcome(workload.name), workload.name
+    outcome = Outcome(workload.name)
+    name = workload.name
     busy = {side.name: racing.typical(side, warm_up) for side in racing.sides()}
     outcome.figures = {f"{name}: processor seconds per batch, {side}": each for side, each in busy.items()}
     outcome.figures |= {

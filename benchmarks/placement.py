@@ -66,15 +66,18 @@ def time_global(outcome: Outcome, quick: bool) -> None:
 
 
 def time_resilient(outcome: Outcome, quick: bool) -> None:
-    sizes, took = [5, 10, 20, 40, 200], []
+    sizes = [5, 10, 20, 40, 200]
+    took = []
     for size in sizes:
-        problem, rng = tree_problem(0, size=size), default_rng(0)
+        problem = tree_problem(0, size=size)
+        rng = default_rng(0)
         took.append(seconds(partial(place_resilient, problem, rng), 201))
         outcome.figures[f"ROD, n=10, d=5, m={5 * size}, ms"] = 1e3 * took[-1]
     problem = tree_problem(0, size=40)
     outcome.ratios["rod_m200_against_a_tenth_of_a_ms"] = 1e-4 / took[3]
     outcome.targets["rod_m200_against_a_tenth_of_a_ms"] = 1.0
-    box, portion = rate_box(problem), problem.capacity / problem.capacity.sum()
+    box = rate_box(problem)
+    portion = problem.capacity / problem.capacity.sum()
     plain = seconds(lambda: plain_resilient.assign(problem.shares(), portion, box), 3)
     outcome.ratios["rod_m200_against_numpy"] = plain / took[3]
     outcome.figures["ROD: time grows with m to the power of"] = exponent(sizes[2:], took[2:])

@@ -10,14 +10,13 @@ from pathlib import Path
 
 TICK = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
-PARENT, USER, SYSTEM, DEAD_USER, DEAD_SYSTEM, RESIDENT = (
-    1,
-    11,
-    12,
-    13,
-    14,
-    21,
-)  # fields of /proc/PID/stat, after the name
+# Fields of /proc/PID/stat, after the name.
+PARENT = 1
+USER = 11
+SYSTEM = 12
+DEAD_USER = 13
+DEAD_SYSTEM = 14
+RESIDENT = 21
 
 
 def processes(root: int | None = None) -> dict[int, list[str]]:

@@ -94,7 +94,8 @@ class Batches:
 
         A query that looked while files were being shown processes them in two batches, which count as one.
         """
-        starts, ends = [], []
+        starts = []
+        ends = []
         for query in self.queries:
             query.processAllAvailable()
             first = self.seen.get(str(query.id), 0)

@@ -33,7 +33,8 @@ from drover.sim.workload import Periodic, periodic
 from drover_lab.generate import ChainParameters, chains
 from drover_lab.placement.instances import chain_problem
 
-SPEED, FASTER = 10e6, 80.0  # invocations per second, and times SimPy's
+SPEED = 10e6  # invocations per second
+FASTER = 80.0  # times SimPy's speed
 LOAD = 0.9
 MINUTES = 300.0  # virtual seconds of the default experiment
 FIRST, GRAPHS = 200, 50  # seeds near saturation; ten vary by a third, too much for a verdict
@@ -46,9 +47,11 @@ def default_case(
     """The network, its workload and a plan made from a window of ten seconds."""
     if length == 10:
         problem = chain_problem(seed, nodes=nodes, load=load)
-        means, places = problem.rates, propose(problem, policy, default_rng(seed))
+        means = problem.rates
+        places = propose(problem, policy, default_rng(seed))
     else:
-        means, places = np.full(nodes, load * 1000 / length), np.arange(nodes * length) % nodes
+        means = np.full(nodes, load * 1000 / length)
+        places = np.arange(nodes * length) % nodes
     spread = (0.8, 1.2) if length == 10 else (1.0, 1.0)
     network = chains(default_rng(seed), ChainParameters(chains=nodes, length=length, selectivity=spread))
     return model_of(make_profile(network)), periodic(means, default_rng(seed)), places
@@ -123,14 +126,16 @@ def time_default(outcome: Outcome, quick: bool) -> None:
 
 
 def time_sizes(outcome: Outcome, quick: bool) -> None:
-    sizes, took = ([10, 20, 50] if quick else [10, 20, 50, 100, 200]), []
+    sizes = [10, 20, 50] if quick else [10, 20, 50, 100, 200]
+    took = []
     for n in sizes:
         model, work, places = default_case(nodes=n, policy="largest-first")
         speed = core_speed(model, places, drawn(model, work, 100.0 / n), 100.0 / n, "fifo", 3)
         took.append(1 / speed)
         outcome.figures[f"n={n}, m={10 * n}: million invocations per second"] = speed / 1e6
     outcome.figures["an invocation's time grows with n to the power of"] = exponent(sizes, took)
-    lengths, took = [5, 10, 20, 40], []
+    lengths = [5, 10, 20, 40]
+    took = []
     for length in lengths:
         model, work, places = default_case(length=length)
         speed = core_speed(model, places, drawn(model, work, 5.0), 5.0, "fifo", 3)
@@ -181,8 +186,8 @@ def compare_modes(outcome: Outcome, quick: bool) -> None:
     for load in (0.5, 0.9) if quick else (0.5, 0.7, 0.8, 0.9, 0.95, 0.98):
         for policy in ("whole", "largest-first", "steady"):
             event, fluid = (float(np.mean(ratios_of(policy, load, range(3), mode))) for mode in MODES)
-            told = f"{event:10.2f} {fluid:10.2f} {100 * (fluid / event - 1):+8.1f} %"
-            outcome.figures[f"event, fluid: load {load}, {policy}"] = told
+            shown = f"{event:10.2f} {fluid:10.2f} {100 * (fluid / event - 1):+8.1f} %"
+            outcome.figures[f"event, fluid: load {load}, {policy}"] = shown
 
 
 def bench(quick: bool) -> Outcome:

@@ -53,7 +53,8 @@ def bench_commits(root: str) -> None:
         made = commit(fs, path, made, changes(batch, range(UNITS)))
     taken = []
     for batch in range(SEGMENTS, SEGMENTS + 40):
-        entry, start = changes(batch, range(CHANGED * batch, CHANGED * (batch + 1))), time.perf_counter()
+        entry = changes(batch, range(CHANGED * batch, CHANGED * (batch + 1)))
+        start = time.perf_counter()
         made = commit(fs, path, made, entry, folding=False)
         taken.append(1000 * (time.perf_counter() - start))
     show(f"commit of {CHANGED} of {UNITS} units", statistics.median(taken), f"worst {max(taken):.1f}")
@@ -66,7 +67,8 @@ def bench_commits(root: str) -> None:
 
 def bench_rows(root: str) -> None:
     fs, path = open_root(root)
-    rng, names = np.random.default_rng(0), count()
+    rng = np.random.default_rng(0)
+    names = count()
     rows = 1_000_000
     times = np.sort(rng.integers(0, 10**7, rows))
     table = pa.table({"time": times, "key": rng.integers(0, 1000, rows), "value": rng.normal(size=rows)})

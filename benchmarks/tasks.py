@@ -25,7 +25,8 @@ class TaskTimes:
         context = self.spark.sparkContext
         scala = context._jsc.sc()  # Spark has these figures in its status store, and no Python for it
         scala.listenerBus().waitUntilEmpty()
-        tracker, found = context.statusTracker(), [0.0] * self.nodes
+        tracker = context.statusTracker()
+        found = [0.0] * self.nodes
         jobs = {int(job) for job in tracker.getJobIdsForGroup(str(self.query.runId))} - self.seen
         self.seen |= jobs
         for job in sorted(jobs):

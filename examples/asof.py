@@ -76,7 +76,9 @@ def wait(handle: drover.Handle, until: Callable[[], bool]) -> None:
 
 def main(spark: SparkSession) -> bool:
     """Run under the control loop, print its decisions, and return whether plain Spark gives the same pairs."""
-    network, rows, kept = build(), inputs(spark), Memory()
+    network = build()
+    rows = inputs(spark)
+    kept = Memory()
     total = sum(frame.count() for frame in rows.values())
     begin = min(frame.agg({"ts": "min"}).collect()[0][0] for frame in rows.values())
     sources = {name: replay(spark, frame, time="ts", speed=SPEED, start=begin) for name, frame in rows.items()}

@@ -52,7 +52,8 @@ def build(streets: int = STREETS) -> drover.Network:
     use = {"kwh": "sum(kwh)", "meters": "sum(meters)", "peak": "max(peak)"}
     of_district = []
     for d in range(DISTRICTS):
-        hours, alarms = [], []
+        hours = []
+        alarms = []
         for k in range(NEIGHBOURHOODS):
             rows = net.source(f"meters_{d}{k}", COLUMNS, time="ts", lateness="0 s")
             sound = rows.filter(f"sound_{d}{k}", "kwh >= 0 AND kwh < 20")
@@ -203,7 +204,8 @@ def same(found: dict[str, pl.DataFrame], expected: dict[str, pl.DataFrame]) -> b
 
 def compare(spark: SparkSession, hours: int = HOURS, streets: int = STREETS) -> tuple[Outcome, Outcome]:
     """Return the outcome with operators that stay, and with operators that move."""
-    network, given = build(streets), readings(hours)
+    network = build(streets)
+    given = readings(hours)
     expected = oracle(spark, network, given)
     stayed, moved = (play(spark, network, given, expected, mode) for mode in ("observe", "auto"))
     return stayed, moved

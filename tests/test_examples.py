@@ -53,7 +53,8 @@ def test_traffic_finds_clients_that_send_many_small_requests(spark: SparkSession
 
 @pytest.mark.slow
 def test_meters_add_up_from_neighbourhood_to_city(spark: SparkSession) -> None:
-    inputs, tables = meters.inputs(spark), meters.tables(spark)
+    inputs = meters.inputs(spark)
+    tables = meters.tables(spark)
     result = drover.reference(meters.build(), inputs, tables=tables, watermark="end")
     hours = result.streams["city_mean"].orderBy("window_start").collect()
     assert len(hours) == 7 * 24

@@ -33,6 +33,8 @@ WORKER_MODULES: Final = (
     "drover.flow.worker",
     "drover.spark.daemon",
     "drover.spark.replay",
+    "drover.spark.resident.node_server",
+    "drover.spark.resident.routing",
     "drover.spark.tasks",
 )
 

@@ -40,7 +40,8 @@ class Proxy:
     """Forwards bytes to a port; while it is cut, it disconnects every caller."""
 
     def __init__(self, port: int) -> None:
-        self.target, self.cut = port, False
+        self.target = port
+        self.cut = False
         self._server = socket.create_server((HOST, 0))
         self.port = int(self._server.getsockname()[1])
         self._open: set[socket.socket] = set()
@@ -120,7 +121,8 @@ class Forest:
 
     def start(self, node: int) -> None:
         """Start an agent that is not running."""
-        where, out = self.folder, (self.folder / f"{node}.out").open("a")
+        where = self.folder
+        out = (self.folder / f"{node}.out").open("a")
         words = [sys.executable, "-m", "drover", "agent", f"{where}/{node}.yaml", f"n{node}"]
         words += ["--journal", f"{where}/{node}.journal", "--token", f"{where}/token"]
         words += ["--sizes", f"{where}/sizes", "--fence", f"{where}/fence"]

@@ -55,8 +55,8 @@ class RunnerWorld(World):
     def restart(self, node: int, dies: str = "") -> None:
         """Start an agent that is down; it asks again about hand-overs without an answer."""
         if self.machines[node] is None:
-            self.ledgers[node] = StopLedger(self.estates()[node].life + 1)
-            stopped = tuple(sorted(self.estates()[node].stopped))
+            self.ledgers[node] = StopLedger(self.durable_states()[node].life + 1)
+            stopped = tuple(sorted(self.durable_states()[node].stopped))
             if stopped:
                 self.orders[node].append(Order(stopped, self.ledgers[node].request(stopped, self.now).number))
             World.restart(self, node, dies)

@@ -86,7 +86,7 @@ def heard(agent: subprocess.Popen[str], key: str) -> dict[str, Any]:
     raise AssertionError(f"it never said {key}")
 
 
-def tell(agent: subprocess.Popen[str], line: str) -> None:
+def send_line(agent: subprocess.Popen[str], line: str) -> None:
     """Write a line as the runner of an agent."""
     assert agent.stdin is not None
     agent.stdin.write(line + "\n")
@@ -148,21 +148,22 @@ LINES = ("--grace", "60")  # options of an agent whose runner is the test
 
 
 def test_a_hand_over_waits_until_the_runner_has_acknowledged_it(pair: Pair) -> None:
-    centre, east = pair.start("centre"), pair.start("east", *LINES)
+    centre = pair.start("centre")
+    east = pair.start("east", *LINES)
     request = heard(east, "stop")
     assert request == {"stop": ["more"], "request": "1.1"}
     for line in ("stopped", "stopped more", "stopped 0.1", "stopped 1.2"):
-        tell(east, line)
+        send_line(east, line)
     for _ in range(5):  # periods, in each of which the machine repeats its hand-over
         assert heard(east, "unacknowledged")["unacknowledged"] == ["more"]
-    tell(east, "stopped 1.1")
-    tell(east, "stopped 1.1")
+    send_line(east, "stopped 1.1")
+    send_line(east, "stopped 1.1")
     assert heard(east, "stopped") == {"stopped": ["more"], "request": "1.1"}
-    tell(east, "stopped 1.2")  # of the request that comes at the end, before it was made
+    send_line(east, "stopped 1.2")  # of the request that comes at the end, before it was made
     heard(east, "level")
     east.send_signal(signal.SIGTERM)
     assert heard(east, "stop") == {"stop": ["mean"], "request": "1.2"}
-    tell(east, "stopped 1.2")
+    send_line(east, "stopped 1.2")
     assert heard(east, "stopped")["stopped"] == ["mean"]
     _, err = ended(east)
     assert east.returncode == 0
@@ -178,17 +179,17 @@ def test_an_agent_that_dies_before_its_hand_over_leaves_asks_the_runner_again(pa
     number = heard(east, "stop")["request"]
     ended(centre, number=signal.SIGKILL)
     if acknowledged:
-        tell(east, f"stopped {number}")
+        send_line(east, f"stopped {number}")
         heard(east, "stopped")
     ended(east, number=signal.SIGKILL)
     east = pair.start("east", *LINES)
     assert heard(east, "stop") == {"stop": ["more"], "request": "2.1"}
     assert heard(east, "start") == {"start": ["mean"]}
     centre = pair.start("centre")
-    tell(east, f"stopped {number}")  # of the life before
+    send_line(east, f"stopped {number}")  # of the life before
     for _ in range(5):
         assert heard(east, "unacknowledged")["unacknowledged"] == ["more"]
-    tell(east, "stopped 2.1")
+    send_line(east, "stopped 2.1")
     assert heard(east, "stopped") == {"stopped": ["more"], "request": "2.1"}
     assert heard(centre, "start") == {"start": []}
     assert heard(centre, "start") == {"start": ["more"]}
@@ -219,7 +220,8 @@ def test_an_agent_whose_runner_is_gone_ends(pair: Pair) -> None:
 
 
 def test_a_command_for_each_operator_ends_before_the_hand_over_leaves(pair: Pair) -> None:
-    script, log = pair.folder / "operate", pair.folder / "log"
+    script = pair.folder / "operate"
+    log = pair.folder / "log"
     script.write_text(f'#!/bin/sh\ntest $1 = stop && sleep 0.5\necho "$1 $2 $DROVER_NODE" >> {log}\n')
     script.chmod(0o700)
     centre, east = (pair.start(node, "--exec", str(script)) for node in ("centre", "east"))

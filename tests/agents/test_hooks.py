@@ -93,7 +93,7 @@ def test_an_operator_is_stopped_after_its_start_even_if_that_fails_for_ever(tmp_
     assert {"started": ["mean"]} not in found.said
 
 
-def test_a_command_that_cannot_run_is_told(tmp_path: Path) -> None:
+def test_a_command_that_cannot_run_is_reported(tmp_path: Path) -> None:
     found = Operate(tmp_path, "")
     (tmp_path / "operate").unlink()
     found.play((found.stop("mean"), lambda: bool(found.warned)))

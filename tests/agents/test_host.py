@@ -24,7 +24,8 @@ class Node:
 
 
 def test_a_hand_over_and_its_lock_wait_for_the_runner(tmp_path: Path) -> None:
-    first, second = Node(tmp_path), Node(tmp_path)
+    first = Node(tmp_path)
+    second = Node(tmp_path)
     first.host.apply([Start((0, 1))], [], 0.0)
     assert first.host.apply([Stop((0,))], [GIVEN], 0.0) == []
     with pytest.raises(StateError, match="mean to run nowhere else"):
@@ -64,7 +65,8 @@ def test_after_a_restart_the_runner_is_asked_again_and_the_fence_is_held_again(t
 
 
 def test_after_a_restart_a_lock_of_the_receiver_is_no_error(tmp_path: Path) -> None:
-    receiver, giver = Node(tmp_path), Node(tmp_path, life=2)
+    receiver = Node(tmp_path)
+    giver = Node(tmp_path, life=2)
     receiver.host.apply([Start((0,))], [], 0.0)
     giver.host.begin(2, (0,), 0.0)
     assert giver.host.acknowledge("2.1") == []
@@ -85,7 +87,8 @@ def test_a_runner_that_does_not_answer_is_reported_once() -> None:
 
 
 def test_locks_are_released_at_the_end(tmp_path: Path) -> None:
-    first, second = Node(tmp_path), Node(tmp_path)
+    first = Node(tmp_path)
+    second = Node(tmp_path)
     first.host.apply([Start((0, 1))], [], 0.0)
     first.host.close()
     second.host.apply([Start((0, 1))], [], 0.0)

@@ -37,6 +37,6 @@ def test_lines_of_a_runner(text: bytes, numbers: list[str], ignored: int) -> Non
     assert len(warned) == ignored
 
 
-def test_what_is_not_understood_is_told_with_the_way_out_and_not_for_ever() -> None:
+def test_what_is_not_understood_is_reported_with_the_way_out_and_not_for_ever() -> None:
     _, warned = serve(b"hello\n" * 2 * WARNINGS)
     assert warned == ["the line 'hello' on standard input is ignored. Write: stopped NUMBER."] * WARNINGS

@@ -16,7 +16,7 @@ from tests.agents.forest import Forest, forest, until
 IGNORED = re.compile(r"drover: the acknowledgement of request \d+\.\d+ is ignored")
 
 
-def settled(agents: Forest) -> bool:
+def is_idle(agents: Forest) -> bool:
     """Return whether all agents are idle and all operators run."""
     assert all(agent.poll() is None for agent in agents.agents.values()), [agents.said(node)[-2:] for node in range(7)]
     last = [agents.last(node) for node in range(7)]
@@ -50,7 +50,7 @@ def test_kills_and_cuts_lose_and_double_nothing(tmp_path: Path) -> None:
         for proxy in agents.proxies.values():
             proxy.cut = False
         agents.measure([])
-        until(lambda: settled(agents))
+        until(lambda: is_idle(agents))
         agents.stop()
         assert agents.doubles() == []
         assert agents.killed >= 6

@@ -20,8 +20,11 @@ def handover(receiver: int, *operators: int, serial: int = 1) -> Handover:
 
 def test_a_hand_over_leaves_when_all_its_operators_have_stopped() -> None:
     ledger = StopLedger(3)
-    first, second = ledger.request((1, 2), 0.0), ledger.request((5,), 1.0)
-    both, other, clear = handover(1, 1, 2), handover(2, 5, serial=2), Clear(0, 1, (1, 1, 1))
+    first = ledger.request((1, 2), 0.0)
+    second = ledger.request((5,), 1.0)
+    both = handover(1, 1, 2)
+    other = handover(2, 5, serial=2)
+    clear = Clear(0, 1, (1, 1, 1))
     assert ledger.hold_back([both, clear, other]) == [clear]
     assert ledger.hold_back([both]) == [], "nor does its repetition leave"
     assert ledger.acknowledge(second.number) == (second, [other])
@@ -53,7 +56,8 @@ def test_numbers_are_not_used_again_in_another_life() -> None:
 
 def test_a_runner_that_is_late_is_known() -> None:
     ledger = StopLedger(1)
-    slow, fresh = ledger.request((1,), 0.0), ledger.request((2,), 8.0)
+    slow = ledger.request((1,), 0.0)
+    fresh = ledger.request((2,), 8.0)
     assert ledger.overdue(5.0) == [slow]
     assert ledger.overdue(9.0) == [slow, fresh]
 
@@ -88,7 +92,8 @@ def happen(world: RunnerWorld, rng: Random) -> None:
 
 def history(seed: int, *, steps: int = 500, careless: bool = False) -> Counter[str]:
     """Let many things happen, and check the world after each."""
-    world, rng = runner_world(seed, careless=careless), Random(seed)
+    world = runner_world(seed, careless=careless)
+    rng = Random(seed)
     for _ in range(steps):
         happen(world, rng)
         world.check()

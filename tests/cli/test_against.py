@@ -58,7 +58,7 @@ def test_changes_that_need_no_consent_are_told_and_the_exit_code_is_0(
     ]
 
 
-def test_lost_state_is_told_with_the_command_and_the_exit_code_is_3(
+def test_lost_state_is_reported_with_the_command_and_the_exit_code_is_3(
     tmp_path: Path, checkpoint: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = written(tmp_path, network(size="6 s"))

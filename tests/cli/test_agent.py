@@ -95,7 +95,8 @@ def test_an_agent_runs_stops_and_continues(files: Path) -> None:
 def test_sizes_are_read_again_and_a_faulty_file_changes_nothing(
     files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    layout, path = parse_layout((files / "tree.yaml").read_text()), files / "sizes"
+    layout = parse_layout((files / "tree.yaml").read_text())
+    path = files / "sizes"
     read = _measure(layout, str(path))
     path.write_text('{"mean": {"memory": 3}, "stranger": {"memory": 4}}')
     assert read() == {0: (3.0,)}

@@ -62,11 +62,11 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_rows_that_were_not_used_are_told_everywhere(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     checkpoint = str(folder / "checkpoint")
-    told = run(folder, capsys)
-    assert f"warning: 1 row of calls did not fit: {REASON}\n" in told
-    assert f"rows that did not fit are in the checkpoint: drover dead-letters {checkpoint}\n" in told
-    assert "warning: 2 rows came too late for counts\n" in told
-    assert "late rows are only counted" not in told
+    shown = run(folder, capsys)
+    assert f"warning: 1 row of calls did not fit: {REASON}\n" in shown
+    assert f"rows that did not fit are in the checkpoint: drover dead-letters {checkpoint}\n" in shown
+    assert "warning: 2 rows came too late for counts\n" in shown
+    assert "late rows are only counted" not in shown
     files = sorted((folder / "late").glob("*.json"))
     late = [json.loads(line) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
     assert [(one["operator"], one["source"], one["time"][:19], one["watermark"][:19]) for one in late] == [
@@ -97,9 +97,9 @@ def test_rows_that_were_not_used_are_told_everywhere(folder: Path, capsys: pytes
 def test_a_header_line_is_asked_for_and_no_batch_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "calls.run.yaml").write_text(RUN.replace("header: false, ", ""), encoding="utf-8")
     assert main(["run", str(folder / "calls.run.yaml"), "--once"]) == 1
-    told = capsys.readouterr().err
-    assert "0.csv is 'ts,number,seconds', which has the names of the columns" in told
-    assert "header: true" in told
+    shown = capsys.readouterr().err
+    assert "0.csv is 'ts,number,seconds', which has the names of the columns" in shown
+    assert "header: true" in shown
 
 
 def test_a_folder_that_is_no_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,8 +36,8 @@ def test_experiments_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_claim_that_does_not_hold_is_not_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["experiment", "run", "X-fig1", "--out", str(tmp_path)]) == 0
     out, err = capsys.readouterr()
-    told = re.sub(r"in \d+\.\d s", "in 0.0 s", out).replace(str(tmp_path), "OUT")
-    assert agrees("experiment.run.txt", told)
+    shown = re.sub(r"in \d+\.\d s", "in 0.0 s", out).replace(str(tmp_path), "OUT")
+    assert agrees("experiment.run.txt", shown)
     assert err == "X-fig1: 31 of 31 rows\n"
 
 

@@ -59,7 +59,8 @@ def test_statistics_and_a_plan_from_files(tmp_path: Path, capsys: pytest.Capture
 def test_rates_on_the_command_line_win_and_joins_follow(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "s.yaml").write_text(STATISTICS, encoding="utf-8")
     options = (TRAFFIC, "--statistics", str(tmp_path / "s.yaml"), "--nodes", "6")
-    before, after = answer(capsys, *options), answer(capsys, *options, "-r", "east=4000", "-r", "west=2000")
+    before = answer(capsys, *options)
+    after = answer(capsys, *options, "-r", "east=4000", "-r", "west=2000")
     loads = [[node["load"] for node in found["nodes"]] for found in (before, after)]  # type: ignore[attr-defined] # JSON
     assert loads[1][1] == pytest.approx(2 * loads[0][1])
     assert loads[1][5] == pytest.approx(4 * loads[0][5])  # suspects: twice the rows on both sides

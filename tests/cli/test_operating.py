@@ -32,10 +32,10 @@ def data(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:  # 
 
 def test_a_session_reads_well(pen: ControlRun, capsys: pytest.CaptureFixture[str]) -> None:
     """Run with DROVER_UPDATE=1 to write the golden file again."""
-    told: list[str] = []
+    described: list[str] = []
 
     def do(*words: str) -> None:
-        told.append(f"$ drover {' '.join(words)}\n{said(capsys, *words)}")
+        described.append(f"$ drover {' '.join(words)}\n{said(capsys, *words)}")
 
     do("status", "flock")
     do("history", "flock")
@@ -53,7 +53,7 @@ def test_a_session_reads_well(pen: ControlRun, capsys: pytest.CaptureFixture[str
     do("status", "flock")
     do("history", "flock", "--last", "3")
     do("drain", "1", "--from", "flock", "--undo")
-    assert agrees("flock.session.txt", "\n".join(told))
+    assert agrees("flock.session.txt", "\n".join(described))
 
 
 def test_exactly_the_shown_proposal_is_applied(pen: ControlRun, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,7 +71,7 @@ def test_a_stopped_run_reads_well(
     monkeypatch.chdir(tmp_path)
     stopped(Path("flock").absolute(), settings=Control(mode=Mode.OBSERVE, warm_up=3, window=4))
     shown = data(capsys, "plan", "--from", "flock")["proposal"]["id"]
-    told = [
+    described = [
         f"$ drover {' '.join(words)}\n{said(capsys, *words)}"
         for words in (
             ("status", "flock"),
@@ -82,7 +82,7 @@ def test_a_stopped_run_reads_well(
             ("plan", "--from", "flock"),
         )
     ]
-    assert agrees("flock.stopped.txt", "\n".join(told))
+    assert agrees("flock.stopped.txt", "\n".join(described))
 
 
 def test_a_refused_plan_is_shown_with_its_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,7 +76,8 @@ def test_refusals_are_available_as_json(run: ServedRun, tmp_path: Path, capsys: 
 def test_with_atomic_unreadable_lines_are_reported_like_other_refusals(
     run: ServedRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path, bad = tmp_path / "some.jsonl", {**GOOD, "name": "bad", "operators": {"f": {"kind": "filtre"}}}
+    path = tmp_path / "some.jsonl"
+    bad = {**GOOD, "name": "bad", "operators": {"f": {"kind": "filtre"}}}
     path.write_text(f"{json.dumps(GOOD)}\n{{\n{json.dumps(bad)}\n", encoding="utf-8")
     assert main(["submit", str(path), "--to", run.path, "--atomic", "--json"]) == 1
     answer = json.loads(capsys.readouterr().out)
@@ -98,7 +99,8 @@ def test_a_long_file_is_sent_in_parts_and_a_failure_says_what_was_accepted_befor
     name: str,
     most: int,
 ) -> None:
-    path, parts = tmp_path / "some.jsonl", []
+    path = tmp_path / "some.jsonl"
+    parts = []
 
     def counted(checkpoint: str, request: str, **fields: Any) -> dict[str, Any]:
         parts.append(len(fields["queries"]))

@@ -139,7 +139,7 @@ def test_an_interrupted_run_stops_cleanly_and_can_be_continued(folder: Path) -> 
 
 
 @pytest.mark.slow
-def test_a_failing_function_is_told_and_what_it_held_is_worked_off_once_it_is_mended(
+def test_a_failing_function_is_reported_and_what_it_held_is_worked_off_once_it_is_mended(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = folder / "cleaning.py"

@@ -89,7 +89,8 @@ def test_figures_of_the_examples(
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_rates_alone(example: str, capsys: pytest.CaptureFixture[str]) -> None:
     options = [*question(example), "--compare", "stay,cor-bal"]
-    found, exact = answer(capsys, *options, "--mode", "fluid"), answer(capsys, *options)
+    found = answer(capsys, *options, "--mode", "fluid")
+    exact = answer(capsys, *options)
     for fluid, event in zip(found["variants"], exact["variants"], strict=True):
         assert fluid["tuples_in"] == pytest.approx(event["tuples_in"], rel=0.01)
         assert fluid["utilisation"] == pytest.approx(event["utilisation"], abs=0.1)
@@ -163,7 +164,8 @@ def test_moves_take_the_given_time(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_lost_or_replayed(capsys: pytest.CaptureFixture[str]) -> None:
     full = ["-r", "east=4000", "-r", "west=4000", "--capacity", "0.004", "--kill", "0@5", "--seconds", "10"]
-    lost, kept = answer(capsys, TRAFFIC, *full), answer(capsys, TRAFFIC, *full, "--replay")
+    lost = answer(capsys, TRAFFIC, *full)
+    kept = answer(capsys, TRAFFIC, *full, "--replay")
     assert lost["variants"][0]["tuples_lost"] > 1000
     assert kept["variants"][0]["tuples_lost"] == 0
 

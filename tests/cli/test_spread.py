@@ -24,10 +24,10 @@ def pen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ControlRun]
 
 def test_a_session_reads_well(pen: ControlRun, capsys: pytest.CaptureFixture[str]) -> None:
     """Run with DROVER_UPDATE=1 to write the golden file again."""
-    told: list[str] = []
+    shown: list[str] = []
 
     def do(*words: str) -> None:
-        told.append(f"$ drover {' '.join(words)}\n{said(capsys, *words)}")
+        shown.append(f"$ drover {' '.join(words)}\n{said(capsys, *words)}")
 
     pen.feed(3)
     do("spread", "j", "2x2", "--from", "here")
@@ -39,7 +39,7 @@ def test_a_session_reads_well(pen: ControlRun, capsys: pytest.CaptureFixture[str
     do("history", "here", "--last", "5")
     do("explain", "j", "--from", "here")
     do("status", "here")
-    assert agrees("spread.session.txt", "\n".join(told))
+    assert agrees("spread.session.txt", "\n".join(shown))
 
 
 def test_a_request_before_any_measurement_is_carried_out(pen: ControlRun, capsys: pytest.CaptureFixture[str]) -> None:

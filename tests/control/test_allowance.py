@@ -12,7 +12,9 @@ from drover.errors import DroverError
 
 @given(st.floats(0, 1), st.lists(st.tuples(st.floats(0, 100), st.integers(0, 1000))))
 def test_no_more_queries_move_than_the_fraction_allows(fraction: float, batches: list[tuple[float, int]]) -> None:
-    left, moved, earned = Allowance(fraction), 0, 0.0
+    left = Allowance(fraction)
+    moved = 0
+    earned = 0.0
     for seconds, queries in batches:
         left = left.after(seconds, queries)
         earned += fraction * queries * seconds / 3600

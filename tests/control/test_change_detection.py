@@ -41,7 +41,8 @@ def test_a_change_has_to_stand_out_from_the_noise() -> None:
 
 
 def test_loads_of_nodes_are_those_of_every_period_at_the_latest_rates() -> None:
-    network, window = example_3(), Window(10)
+    network = example_3()
+    window = Window(10)
     for number, (rows, cost) in enumerate([(10, 0.01), (0, 0.0), (40, 0.01), (40, 0.02), (40, 0.02), (40, 0.02)]):
         samples = [Sample("o1", {"r1": float(rows)}, {"o1": float(rows)}, rows * cost)]
         window = window.push(number, 2.0, {"r1": float(rows)}, samples)

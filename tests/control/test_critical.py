@@ -24,13 +24,15 @@ def test_the_critical_path_is_the_load_of_the_slowest_node() -> None:
 
 
 def test_pressure_weights_squared_loads_by_capacity() -> None:
-    first, second = 1.0 * 0.6**2 + 0.5 * 0.2**2, 1.0 * 0.8**2 + 0.5 * 0.2**2
+    first = 1.0 * 0.6**2 + 0.5 * 0.2**2
+    second = 1.0 * 0.8**2 + 0.5 * 0.2**2
     assert pressure(SERIES, BEFORE, CAPACITY) == pytest.approx((first + second) / 2)
 
 
 def test_pressure_falls_where_the_critical_path_does_not() -> None:
     series = np.array([[0.9], [0.3], [0.3]])
-    together, apart = np.array([0, 1, 1]), np.array([0, 1, 2])
+    together = np.array([0, 1, 1])
+    apart = np.array([0, 1, 2])
     one = np.ones(3)
     assert critical_path(series, together, one) == pytest.approx(critical_path(series, apart, one))
     assert pressure(series, apart, one) < pressure(series, together, one)

@@ -96,7 +96,9 @@ def test_what_was_spread_too_far_settles_too(
 
 @given(st.floats(1.5, 20), st.integers(2, 8), st.integers(0, 2**32))
 def test_a_join_grows_under_more_than_a_node_has_and_shrinks_when_it_has_gone(over: float, n: int, seed: int) -> None:
-    demand, rng, free = Demand(1e4, 8e3, 5, 5), default_rng(seed), [1.0] * n
+    demand = Demand(1e4, 8e3, 5, 5)
+    rng = default_rng(seed)
+    free = [1.0] * n
     heavy = JoinCosts(RECEIVE, over * FULL / demand.operations)
     grown = course(WHOLE, demand, heavy, free, 0.05, rng)
     assert grown[1].cells > 1
@@ -219,8 +221,8 @@ def test_the_loop_spreads_a_heavy_join_and_takes_it_back() -> None:
     assert run.grid == WHOLE
     assert len(shaped([*grown, *shrunk])) <= 4
     assert any("less than 30% of the" in record.reason for record in shrunk)
-    told = explain("j", run.context, run.records)
-    assert any("-> 1 x 1" in each for each in told.decisions)
+    described = explain("j", run.context, run.records)
+    assert any("-> 1 x 1" in each for each in described.decisions)
 
 
 def test_instances_are_units_of_the_problem() -> None:
@@ -287,7 +289,7 @@ def test_a_shape_can_be_proposed_applied_and_withdrawn() -> None:
     withdrawn = Joined(run.deployment, run.settings, 0.01, state=run.state)
     withdrawn.go(6)
     assert withdrawn.state.waiting is None
-    assert any("the load does not call for j: 1 x 1" in each.reason for each in withdrawn.records)
+    assert any("the load no longer calls for j: 1 x 1" in each.reason for each in withdrawn.records)
     run.state = state
     run.carry_out(record)
     assert run.grid == shown.shapes[0].after

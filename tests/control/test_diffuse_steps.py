@@ -115,9 +115,9 @@ def test_a_shape_that_the_load_does_not_call_for_is_obsolete() -> None:
     assert found.gain == pytest.approx(max(found.before) - max(found.after))
     assert why_obsolete(run.context, view, found) is None
     turned = replace(found, shapes=(replace(shape, after=Grid(1, 5)),))
-    assert why_obsolete(run.context, view, turned) == "the load does not call for j: 1 x 1 -> 1 x 5 any more"
+    assert why_obsolete(run.context, view, turned) == "the load no longer calls for j: 1 x 1 -> 1 x 5"
     gone = replace(found, shapes=(replace(shape, join="k"),))
-    assert why_obsolete(run.context, view, gone) == f"the load does not call for k: 1 x 1 -> {shape.after} any more"
+    assert why_obsolete(run.context, view, gone) == f"the load no longer calls for k: 1 x 1 -> {shape.after}"
 
 
 def test_a_decision_needs_a_few_periods() -> None:

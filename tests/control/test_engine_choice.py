@@ -36,7 +36,7 @@ def test_an_engine_that_was_named_is_taken_whatever_fits(choice: EngineChoice) -
         pytest.param(1, "engine shuffle, because 2 nodes and a reader do not fit into 1 slot of Spark", id="too small"),
     ],
 )
-def test_the_reason_is_told(slots: int, words: str) -> None:
+def test_the_reason_is_reported(slots: int, words: str) -> None:
     assert str(choose_engine(EngineChoice.AUTO, SparkSlots(slots), 2)) == words
 
 

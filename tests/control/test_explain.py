@@ -70,7 +70,7 @@ def test_decisions_are_listed_newest_first_with_their_reasons() -> None:
     )
 
 
-def test_on_a_tree_levels_and_the_nodes_that_inputs_pass_are_told() -> None:
+def test_on_a_tree_levels_and_the_nodes_that_inputs_pass_are_reported() -> None:
     network = two_sides()
     tree = on(network)
     state = measured(network, {"a-some": 5, "a-1": 30, "a-2": 10, "all": 400})
@@ -86,7 +86,7 @@ def test_on_a_tree_levels_and_the_nodes_that_inputs_pass_are_told() -> None:
     assert (found.node, found.state_bytes, found.elsewhere) == (1, 5.0, ())
 
 
-def test_a_node_that_is_best_already_is_told() -> None:
+def test_a_node_that_is_best_already_is_reported() -> None:
     run = start(nodes=2, count=2, plan="whole", load=0.4, noise=0.0)
     run.go(3)
     found = explain("s0-0", run.context, [])
@@ -106,7 +106,7 @@ def test_an_unknown_unit_lists_the_known_ones() -> None:
     assert (unmeasured.load, unmeasured.state_bytes, unmeasured.decisions, unmeasured.elsewhere) == (0.0, 0.0, (), ())
 
 
-def test_a_move_that_is_not_worth_it_is_told_with_what_it_would_need() -> None:
+def test_a_move_that_is_not_worth_it_is_reported_with_what_it_would_need() -> None:
     run = start(nodes=2, count=2, plan="whole", load=0.4, settings=replace(AUTO, least_gain=0.25))
     run.go(3, shifted(0, 0, 3.0))
     text = explain("s0-0", run.context, []).text

@@ -21,7 +21,8 @@ from tests.control.runs import shifted, start
 def test_what_was_saved_period_by_period_is_there_again(tmp_path: Path) -> None:
     fs, root = open_root(str(tmp_path))
     assert history.load_state(fs, root) == SavedState()
-    run, saved = start(nodes=2, count=2, plan="whole", load=0.4), SavedState()
+    run = start(nodes=2, count=2, plan="whole", load=0.4)
+    saved = SavedState()
     for _ in range(MEMORY + 5):
         run.go(1, shifted(14, 0, 3.0))
         saved = SavedState(run.state, frozenset({1}), "chains", "auto")

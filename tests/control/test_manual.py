@@ -39,7 +39,8 @@ RUN = observed()
 def test_a_proposal_leads_to_the_plan_that_was_asked_for(
     wish: Spread, before: list[Grid], closed: frozenset[int]
 ) -> None:
-    run, join = RUN, spread_join(RUN.deployment.network, "j")
+    run = RUN
+    join = spread_join(RUN.deployment.network, "j")
     plan = run.deployment.plan
     for grid in before:
         plan = reshape(plan, join, grid)
@@ -58,7 +59,7 @@ def test_a_proposal_leads_to_the_plan_that_was_asked_for(
     assert record_of(json.loads(json.dumps(to_json(record)))) == record
 
 
-def test_it_is_told_like_a_move() -> None:
+def test_it_is_reported_like_a_move() -> None:
     found = propose_manual_spread("j", (3, 1), RUN.context)
     assert found is not None
     assert found.reason == "spread by hand (3 x 1), 3 x 1 instead of 1 x 1"
@@ -80,7 +81,7 @@ def test_the_loop_leaves_alone_what_was_asked_for() -> None:
     assert run.grid.cells == 3
 
 
-def test_nothing_is_told_before_anything_is_measured() -> None:
+def test_nothing_is_reported_before_anything_is_measured() -> None:
     assert propose_manual_spread("j", 3, ControlContext(ControlState(), RUN.deployment, RUN.settings)) is None
     spread = spread_join_as(RUN.deployment.plan, "j", 3, replace(RUN.context, state=ControlState()))
     assert spread.instances["j"].epochs[-1].grid.cells == 3

@@ -156,7 +156,7 @@ def test_a_load_that_has_changed_for_good_outdates_what_was_shown_but_not_what_w
     )  # units need a node at any load
 
 
-def test_what_became_of_a_proposal_is_told() -> None:
+def test_what_became_of_a_proposal_is_reported() -> None:
     waiting = replace(proposed(), id="p3")
     _, record = step(ControlContext(replace(UNEVEN, waiting=waiting), DEPLOYMENT, replace(ASKED, mode=Mode.PROPOSE)))
     assert record.kind is PeriodOutcome.PROPOSED

@@ -119,7 +119,8 @@ def test_refinement_moves_few_queries_and_reduces_replication(seed: int, most: i
     numbers = place(placer, 60)["number"].to_list()
     for number in numbers:
         placer.move(number, int(rng.integers(3)))
-    before, nodes = placer.replication, dict(placer.nodes_of(numbers).iter_rows())
+    before = placer.replication
+    nodes = dict(placer.nodes_of(numbers).iter_rows())
     moved = placer.refine(most)
     after = dict(placer.nodes_of(numbers).iter_rows())
     assert len(moved) <= most

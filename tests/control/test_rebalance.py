@@ -69,7 +69,8 @@ def test_so_is_any_shift(seed: int) -> None:
 @pytest.mark.parametrize(("plan", "faster"), [("hash", (3,)), ("whole", range(5))])
 def test_so_is_one_among_many_nodes(plan: str, faster: Collection[int]) -> None:
     """Two nodes of twenty that differ are a small part of what all have to do, and are seen nevertheless."""
-    run, rates = start(nodes=20, count=50, plan=plan, load=0.5, seed=1), shifted(SHIFT, faster, 3.0)
+    run = start(nodes=20, count=50, plan=plan, load=0.5, seed=1)
+    rates = shifted(SHIFT, faster, 3.0)
     run.go(SHIFT + 1, rates)
     assert run.spread > EPSILON
     run.go(WITHIN - 1, rates)

@@ -34,7 +34,8 @@ def runs(draw: st.DrawFn) -> Run:
     """A network of trees, a plan drawn at random, and settings under which much happens."""
     rng = default_rng(draw(SEEDS))
     network = trees(rng, TreeParameters(streams=draw(st.integers(1, 3)), size=draw(st.integers(1, 6))))
-    units, nodes = units_of(network), draw(st.integers(1, 4))
+    units = units_of(network)
+    nodes = draw(st.integers(1, 4))
     plan = Plan(1, nodes, {unit: int(rng.integers(nodes)) for unit in units})
     size = 1000
     control = Control(
@@ -107,7 +108,8 @@ def check_json(state: ControlState, record: PeriodRecord) -> None:
 
 def check_moves(run: Run, before: ControlState, proposal: Proposal, first: bool) -> None:
     """Check moves about to be made, by arithmetic of its own; `first` if they are of the plan from scratch."""
-    deployment, control = run.deployment, run.settings
+    deployment = run.deployment
+    control = run.settings
     plan = apply(deployment.plan, proposal.moves)
     for move in proposal.moves:
         assert move.source != move.target

@@ -26,7 +26,8 @@ FULL = {"a-1": 50, "a-2": 20, "b-1": 45, "all": 400}  # west is at 70 %, east at
 def test_a_full_node_hands_a_unit_to_its_parent_and_says_why() -> None:
     network = two_sides()
     tree = on(network)
-    deployment, state = Deployment(network, first(tree), hierarchy=tree), measured(network, FULL)
+    deployment = Deployment(network, first(tree), hierarchy=tree)
+    state = measured(network, FULL)
     after, record = step(ControlContext(state, deployment, AUTO))
     assert record.kind is PeriodOutcome.MOVED
     assert record.loads == (0.4, 0.7, 0.45)
@@ -36,27 +37,25 @@ def test_a_full_node_hands_a_unit_to_its_parent_and_says_why() -> None:
     assert record.reason == "west is at 70%, above 60%, and hands a-2 to city, which is at 40%"
     assert after.moved == {"a-2": 1}
     moved = replace(deployment, plan=apply(deployment.plan, record.proposal.moves))
-    told = explain("a-2", ControlContext(after, moved, AUTO), [record])
-    assert "a-2 is on node 0 (city)" in told.text
-    assert "could also be on node 1 (west), at 50%" in told.text
-    assert "hands a-2 to city" in told.decisions[0]
+    shown = explain("a-2", ControlContext(after, moved, AUTO), [record])
+    assert "a-2 is on node 0 (city)" in shown.text
+    assert "could also be on node 1 (west), at 50%" in shown.text
+    assert "hands a-2 to city" in shown.decisions[0]
 
 
 def test_units_that_go_together_have_each_a_reason_of_its_own() -> None:
     network = two_sides()
     tree = on(network)
-    deployment, state = (
-        Deployment(network, first(tree), hierarchy=tree),
-        measured(network, {"a-some": 60, "a-1": 30, "a-2": 30}),
-    )
+    deployment = Deployment(network, first(tree), hierarchy=tree)
+    state = measured(network, {"a-some": 60, "a-1": 30, "a-2": 30})
     after, record = step(ControlContext(state, deployment, AUTO))
     assert record.reason == "west is at 120%, above 60%, and hands a-1 and a-2 to city, which is at 0%"
     assert record.proposal is not None
-    told = "west is at 120%, above 60%, and hands a-2 and 1 more to city, which is at 0%"
-    assert dict(record.proposal.reasons)["a-2"] == told
+    shown = "west is at 120%, above 60%, and hands a-2 and 1 more to city, which is at 0%"
+    assert dict(record.proposal.reasons)["a-2"] == shown
     assert record_of(to_json(record)) == record
     assert explain("a-2", ControlContext(after, deployment, AUTO), [record]).decisions == (
-        f"in period 1 moved (a-2: node 1 -> node 0), {told}",
+        f"in period 1 moved (a-2: node 1 -> node 0), {shown}",
     )
 
 
@@ -89,7 +88,8 @@ def test_a_unit_that_moves_on_has_two_reasons() -> None:
 def test_modes_on_a_tree() -> None:
     network = two_sides()
     tree = on(network)
-    deployment, state = Deployment(network, first(tree), hierarchy=tree), measured(network, FULL)
+    deployment = Deployment(network, first(tree), hierarchy=tree)
+    state = measured(network, FULL)
     same, watched = step(ControlContext(state, deployment, control_of("observe")))
     assert (same, watched.kind) == (state, PeriodOutcome.WATCHED)
     assert watched.reason.endswith("1 node above 60%: west at 70%")
@@ -118,7 +118,8 @@ def test_modes_on_a_tree() -> None:
 def test_what_waits_keeps_its_name_while_it_can_be_done_and_helps(sizes: dict[str, int], kept: bool) -> None:
     network = two_sides()
     tree = on(network)
-    deployment, propose = Deployment(network, first(tree), hierarchy=tree), control_of("propose")
+    deployment = Deployment(network, first(tree), hierarchy=tree)
+    propose = control_of("propose")
     waiting, _ = step(ControlContext(measured(network, FULL), deployment, propose))
     assert waiting.waiting is not None
     assert [move.unit for move in waiting.waiting.moves] == ["a-2"]
@@ -133,11 +134,11 @@ def test_nobody_moves_where_nothing_fits() -> None:
     network = two_sides()
     tree = on(network)
     state = measured(network, {**FULL, "all": 590})
-    kind, reason = told(step(ControlContext(state, Deployment(network, first(tree), hierarchy=tree), AUTO))[1])
+    kind, reason = outcome_of(step(ControlContext(state, Deployment(network, first(tree), hierarchy=tree), AUTO))[1])
     assert (kind, reason) == (PeriodOutcome.STEADY, "nothing is handed over; 1 node above 60%: west at 70%")
 
 
-def told(record: PeriodRecord) -> tuple[PeriodOutcome, str]:
+def outcome_of(record: PeriodRecord) -> tuple[PeriodOutcome, str]:
     return record.kind, record.reason
 
 

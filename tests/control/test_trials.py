@@ -248,7 +248,7 @@ def test_a_waiting_proposal_is_withdrawn(
     assert state.waiting is None
 
 
-@pytest.mark.parametrize("why", [None, "the load does not call for it any more"])
+@pytest.mark.parametrize("why", [None, "the load no longer calls for it"])
 def test_a_waiting_shape_is_reviewed_by_its_load(why: str | None, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     proposal = waiting(run, monkeypatch, shapes=(Reshape("j", Grid(1, 1), Grid(2, 1)),))
     seen: list[object] = []

@@ -125,7 +125,8 @@ def test_the_largest_grid_is_allowed_and_a_larger_one_is_not() -> None:
 
 def test_the_cheapest_grid_fits_into_memory() -> None:
     demand = Demand(100.0, 1.0, 10.0, 10.0)
-    tall, wide = Grid(4, 1), Grid(1, 4)
+    tall = Grid(4, 1)
+    wide = Grid(1, 4)
     assert cheapest(4, demand) == tall
     assert cheapest(4, demand, memory(tall, demand)) == tall, "exactly full is allowed"
     lopsided = Demand(10.0, 1.0, 0.1, 1000.0)

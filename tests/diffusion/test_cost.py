@@ -20,7 +20,8 @@ DEMANDS = st.builds(Demand, RATES, RATES, st.floats(0, 1e3), st.floats(0, 1e3))
 def test_formulas_of_one_split_stream_are_the_texts(demand: Demand, k: int) -> None:
     grid = Grid(k, 1)  # the left stream is the master
     assert overhead(grid, demand) == pytest.approx((k - 1) * demand.right_rate)
-    alone, spread = memory(Grid(1, 1), demand), memory(grid, demand)
+    alone = memory(Grid(1, 1), demand)
+    spread = memory(grid, demand)
     assert alone - spread == pytest.approx((k - 1) / k * demand.left_rate * demand.left_window, abs=1e-6 * (1 + alone))
     saved = bandwidth(Grid(1, 1), demand) - bandwidth(grid, demand)
     assert saved == pytest.approx((k - 1) / k * demand.left_rate, abs=1e-6)
@@ -28,7 +29,8 @@ def test_formulas_of_one_split_stream_are_the_texts(demand: Demand, k: int) -> N
 
 @given(st.integers(1, 5), st.integers(1, 5), st.integers(1, 60), st.integers(1, 60))
 def test_copies_are_what_the_formula_says(rows: int, columns: int, left: int, right: int) -> None:
-    grid, demand = Grid(rows, columns), Demand(left, right, 1, 1)
+    grid = Grid(rows, columns)
+    demand = Demand(left, right, 1, 1)
     sent = [
         destinations(cyclic_draws(n, 0), side, (Epoch(0, grid),)).sum() for n, side in ((left, LEFT), (right, RIGHT))
     ]

@@ -37,7 +37,8 @@ LATENESS = 5
 @settings(max_examples=400)
 def test_pairs_are_those_of_all_against_all(events: list[object], windows: tuple[int, int], first: Grid) -> None:
     spread = Spread(windows, (Epoch(0, first),))
-    now, watermark = 0, -1
+    now = 0
+    watermark = -1
     rows: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
     for event in events:
         if isinstance(event, Grid):
@@ -134,7 +135,8 @@ def test_a_pair_belongs_to_the_older_epoch_of_its_rows() -> None:
     """The left row is of epoch 1 and the right one of epoch 2, or the other way round; 0 is no longer live."""
     epochs = (Epoch(1, Grid(1, 1)), Epoch(2, Grid(2, 1)))
     draws = np.array([SCALE - 1] * 4, dtype=np.uint32)
-    left, right = np.array([1, 2, 2, 0]), np.array([2, 1, 2, 2])
+    left = np.array([1, 2, 2, 0])
+    right = np.array([2, 1, 2, 2])
     found = owners((left, draws), (right, draws), epochs)
     assert found.tolist() == [0, 0, 1, -1]
     assert found.dtype == np.int64

@@ -27,7 +27,8 @@ def test_an_experiment_is_well_formed(name: str) -> None:
     assert name[0] in TEXTS
     assert len({claim.name for claim in experiment.claims}) == len(experiment.claims) > 0
     assert all(claim.text.endswith(".") for claim in experiment.claims)
-    full, quick = experiment.rows(), experiment.rows(quick=True)
+    full = experiment.rows()
+    quick = experiment.rows(quick=True)
     assert len(quick) < len(full)
     assert {frozenset(row) for row in (*full, *quick)} == {frozenset(full[0])}, "all rows have the same parameters"
     assert not set(full[0]) & {*experiment.columns, *MARKS}

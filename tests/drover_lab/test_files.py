@@ -23,10 +23,10 @@ def test_rows_figure_and_verdicts_are_written(tmp_path: Path) -> None:
     assert sorted(str(path) for path in (tmp_path / "a" / "b").iterdir()) == sorted(written)
     assert_frame_equal(pl.read_parquet(tmp_path / "a" / "b" / "X-fig1.parquet"), result.rows)
     assert_frame_equal(pl.read_csv(tmp_path / "a" / "b" / "X-fig1.csv"), result.rows)  # to the last digit
-    told = json.loads((tmp_path / "a" / "b" / "X-fig1.json").read_text(encoding="utf-8"))
-    assert [claim["holds"] for claim in told["claims"]] == [True, False, False]
-    assert {"claim", "text", "measured", "holds"} <= set(told["claims"][0])
-    assert (told["rows"], told["files"]) == (31, written)
+    shown = json.loads((tmp_path / "a" / "b" / "X-fig1.json").read_text(encoding="utf-8"))
+    assert [claim["holds"] for claim in shown["claims"]] == [True, False, False]
+    assert {"claim", "text", "measured", "holds"} <= set(shown["claims"][0])
+    assert (shown["rows"], shown["files"]) == (31, written)
 
 
 def test_rows_that_were_kept_are_taken_only_if_they_are_those(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_bytes_are_written_as_they_are(tmp_path: Path) -> None:
     assert (tmp_path / "x").read_bytes() == b"\x00\xff\n"
 
 
-def test_a_folder_that_cannot_be_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(DroverError, match=r"out is .*file/x.*Name another one"):
         files.open_folder(tmp_path / "file" / "x")

@@ -31,9 +31,9 @@ def test_processes_share_the_work() -> None:
 
 
 def test_progress_tells_rows_done_of_all() -> None:
-    told: list[tuple[int, int]] = []
-    run(TOY, quick=True, progress=lambda done, total: told.append((done, total)))
-    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    shown: list[tuple[int, int]] = []
+    run(TOY, quick=True, progress=lambda done, total: shown.append((done, total)))
+    assert shown == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
 def test_rows_can_be_shared() -> None:

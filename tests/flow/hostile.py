@@ -51,7 +51,8 @@ class Mood:
 
 def mood(rng: Generator) -> Mood:
     chance = rng.random(6)
-    still, close = bool(chance[0] < 0.2), bool(chance[0] > 0.75)
+    still = bool(chance[0] < 0.2)
+    close = bool(chance[0] > 0.75)
     far = 0.02 if chance[3] < 0.2 else 0.0
     return Mood(still, close, bool(chance[1] < 0.3), bool(chance[2] < 0.3), far, 0.3 * chance[4], chance[5])
 

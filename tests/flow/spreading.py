@@ -80,11 +80,11 @@ class Chaos:
         self.changes += 1
         self.live = max(self.live, len(instances_of(join, self.plan).epochs))
 
-    def settle(self, facts: list[OperatorFacts]) -> None:
-        """Take note of what instances kept in the last batch."""
+    def retire_epochs(self, facts: list[OperatorFacts]) -> None:
+        """Drop the epochs of which instances kept no rows in the last batch."""
         spread = {join.name for join in joins_of(self.network)}
-        told = [(one.sample.operator, one.oldest) for one in facts if one.sample.operator in spread]
-        self.plan = retire_epochs(self.plan, self.network, oldest_by_join(told))
+        oldest = [(one.sample.operator, one.oldest) for one in facts if one.sample.operator in spread]
+        self.plan = retire_epochs(self.plan, self.network, oldest_by_join(oldest))
 
 
 def chaos(network: Network, rng: Generator, *, restless: bool = False) -> Chaos:
@@ -94,11 +94,12 @@ def chaos(network: Network, rng: Generator, *, restless: bool = False) -> Chaos:
 def assert_as_whole(network: Network, batches: Sequence[Batch], run: Chaos) -> None:
     """Fail if a network whose joins change from batch to batch gives anything else than one with whole joins."""
     whole = unspread(network)
-    harness, plain = Harness(network), Harness(whole)
+    harness = Harness(network)
+    plain = Harness(whole)
     for batch in batches:
         seen = len(harness.facts)
         harness.run(batch, run.step())
-        run.settle(harness.facts[seen:])
+        run.retire_epochs(harness.facts[seen:])
         plain.run(batch, round_robin(whole, 1))
     assert (harness.failures, plain.failures) == ([], [])
     for stream in network.outputs:

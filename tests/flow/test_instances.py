@@ -119,8 +119,8 @@ def test_expired_epochs_go_with_their_instances() -> None:
 
 
 def test_the_oldest_epoch_of_a_join_is_the_least_of_its_instances() -> None:
-    told = [("j", 3), ("j", None), ("j", 2), ("other", None)]
-    assert oldest_by_join(told) == {"j": 2, "other": None}
+    shown = [("j", 3), ("j", None), ("j", 2), ("other", None)]
+    assert oldest_by_join(shown) == {"j": 2, "other": None}
 
 
 def test_new_cells_go_to_the_freest_nodes_and_weights_follow_what_is_free() -> None:

@@ -19,7 +19,8 @@ from drover.flow.state.segments import Segment, write_deltas
 from drover.flow.state.versions import PartState
 from drover.flow.worker import deltas_of, saved_after
 
-UNIT, PARTS = "u", ("grows", "whole")
+UNIT = "u"
+PARTS = ("grows", "whole")
 
 
 @dataclass
@@ -73,7 +74,8 @@ def test_what_was_kept_and_brought_up_to_date_is_what_is_saved(
         for times, replaced, bound, rewrite in batches:
             history.batch(times, replaced, bound, rewrite=rewrite)
         old, new = (data.draw(st.integers(0, len(batches))) for _ in range(2))  # also back in time
-        (known, kept), (saved, live) = history.past[old], history.past[new]
+        (known, kept) = history.past[old]
+        (saved, live) = history.past[new]
         before = content(kept)
         found, size = recall(folder, UNIT, saved, known, kept)
         whole = load_state(folder, UNIT, saved)
@@ -101,7 +103,9 @@ def segment(number: int, newest: int | None) -> Segment:
     return Segment(UNIT, "p", f"file-{number}", 0, 10, 0, 1, newest, replace=False)
 
 
-A, B, C = segment(1, 10), segment(2, 20), segment(3, None)
+A = segment(1, 10)
+B = segment(2, 20)
+C = segment(3, None)
 
 
 @pytest.mark.parametrize(

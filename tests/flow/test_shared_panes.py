@@ -221,7 +221,8 @@ def test_one_that_was_parked_works_off_what_it_held_beside_those_that_share() ->
     clocks = [Watermarks(late, now) for late, now in pairwise([None, 4 * SECOND, 9 * SECOND, 14 * SECOND, 30 * SECOND])]
     held = {"a1": ParkedOperator("said so", holds=True)}
     parkings = [Parking(), Parking(parked=held), Parking(parked=held), Parking(resumed=held)]
-    place, undisturbed = OnePlace(network), OnePlace(network)
+    place = OnePlace(network)
+    undisturbed = OnePlace(network)
     found, expected = (
         [
             one.run(rows, clock, parking, batch)

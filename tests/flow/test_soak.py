@@ -40,7 +40,10 @@ def test_files_memory_and_time_stay_flat(tmp_path: Path) -> None:
     drawn = rows(network, BATCHES * LENGTH, rng, parameters)
     harness = StoredHarness(network, tmp_path, rng, trouble=0.1)
     plan = round_robin(network, NODES)
-    seconds, counts, memory, kept = [], [], [], []
+    seconds = []
+    counts = []
+    memory = []
+    kept = []
     for number in range(BATCHES):
         if number % 10 == 9:  # something moves, and its state stays behind in some worker's memory
             unit = list(plan.node_of)[number // 10 % len(plan.node_of)]

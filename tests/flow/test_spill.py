@@ -74,7 +74,7 @@ def test_a_later_hop_passes_on_what_was_written(tmp_path: Path) -> None:
         pytest.param(lambda data: data[:-9] + b"!" + data[-8:], "damaged", id="a changed byte"),
     ],
 )
-def test_damage_is_told_and_the_file_named(tmp_path: Path, damage: object, says: str) -> None:
+def test_damage_is_reported_and_the_file_named(tmp_path: Path, damage: object, says: str) -> None:
     assert callable(damage)
     sent = spill(frames_of(ROWS), str(tmp_path), NAME)
     (path,) = tmp_path.rglob(NAME)
@@ -84,7 +84,7 @@ def test_damage_is_told_and_the_file_named(tmp_path: Path, damage: object, says:
     assert NAME in str(caught.value)
 
 
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     sent = spill(frames_of(ROWS), str(tmp_path), NAME)
     discard([NAME], str(tmp_path))
     discard([NAME], str(tmp_path))  # to do it twice is no error
@@ -93,7 +93,8 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
 
 
 def test_what_a_crash_leaves_is_swept(tmp_path: Path) -> None:
-    fs, root = LocalFileSystem(), str(tmp_path)
+    fs = LocalFileSystem()
+    root = str(tmp_path)
     spill(frames_of(ROWS), root, NAME)
     checkpoint = Checkpoint()
     for batch in range(6):

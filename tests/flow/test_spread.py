@@ -59,11 +59,12 @@ def test_pairs_equal_all_pairs_whatever_changes(kind: str, seed: int) -> None:
     rng = default_rng([seed, *kind.encode()])
     network = two_streams(rng, kind)
     batches = random_batches(network, rng)
-    harness, run = Harness(network), chaos(network, rng)
+    harness = Harness(network)
+    run = chaos(network, rng)
     for batch in batches:
         seen = len(harness.facts)
         harness.run(batch, run.step())
-        run.settle(harness.facts[seen:])
+        run.retire_epochs(harness.facts[seen:])
     assert harness.failures == []
     expected = all_pairs(network, joins_of(network)[0], batches)
     assert_frame_equal(harness.output("j").select("a", "b").sort("a", "b"), expected)
@@ -100,10 +101,11 @@ def test_state_on_disk_crashes_and_replays(tmp_path: Path, seed: int) -> None:
     rng = default_rng([seed, 4])
     network = two_streams(rng, KINDS[seed % len(KINDS)])
     batches = random_batches(network, rng)
-    harness, run = StoredHarness(network, tmp_path, rng), chaos(network, rng)
+    harness = StoredHarness(network, tmp_path, rng)
+    run = chaos(network, rng)
     for batch in batches:
         harness.run(batch, run.step())
-        run.settle(harness.facts)
+        run.retire_epochs(harness.facts)
     assert harness.failures == []
     expected = all_pairs(network, joins_of(network)[0], batches)
     assert_frame_equal(harness.output("j").select("a", "b").sort("a", "b"), expected)
@@ -126,8 +128,8 @@ def test_epochs_come_and_go() -> None:
         plan = reshape(plan, join, grid)
         seen = len(harness.facts)
         harness.run({name: random_rows(40, 100 * number, 4.0 * number, 4.0, rng) for name in "ab"}, plan)
-        told = [one.oldest for one in harness.facts[seen:] if one.oldest is not None]
-        plan = retire_epochs(plan, network, {"j": min(told, default=None)})
+        shown = [one.oldest for one in harness.facts[seen:] if one.oldest is not None]
+        plan = retire_epochs(plan, network, {"j": min(shown, default=None)})
     assert plan.instances["j"] == Instances((Epoch(2, Grid(1, 4)),), (1, 2, 3))
 
 
@@ -141,8 +143,8 @@ def test_instances_that_are_no_more_leave_no_state(tmp_path: Path) -> None:
         plan = reshape(plan, join, grid)
         harness.run({name: random_rows(40, 100 * number, 4.0 * number, 4.0, rng) for name in "ab"}, plan)
         units.append(set(harness.checkpoint.version.units))
-        told = [one.oldest for one in harness.facts if one.oldest is not None]
-        plan = retire_epochs(plan, network, {"j": min(told, default=None)})
+        shown = [one.oldest for one in harness.facts if one.oldest is not None]
+        plan = retire_epochs(plan, network, {"j": min(shown, default=None)})
     assert units[0] == {"j", "j[1]", "j[2]", "j[3]"}
     assert units[-1] == {"j", "j[1]"}
 

@@ -19,11 +19,12 @@ def test_a_network_of_spread_joins_gives_what_spark_gives(spark: SparkSession, s
     parameters = DagParameters(sources=2, operators=7, join=6.0)
     network = next(one for one in iter(lambda: spread_all(dags(rng, parameters), rng), None) if joins_of(one))
     batches = random_batches(network, rng)
-    harness, run = Harness(network), chaos(network, rng)
+    harness = Harness(network)
+    run = chaos(network, rng)
     for batch in [*batches, {}]:  # the last, without rows, closes what the one before has shown
         seen = len(harness.facts)
         harness.run(batch, run.step())
-        run.settle(harness.facts[seen:])
+        run.retire_epochs(harness.facts[seen:])
     assert harness.failures == []
     expected = expected_streams(spark, network, dict(enumerate(batches)))
     for stream in network.outputs:

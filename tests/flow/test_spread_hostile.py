@@ -28,11 +28,12 @@ def test_pairs_equal_all_pairs_on_hostile_streams(kind: str, seed: int, monkeypa
     monkeypatch.setattr(join_module, "PIECE", int(rng.integers(3, 1000)))
     network = two_streams(rng, kind)
     batches = batches_of(network, rng)
-    harness, run = Harness(network), chaos(network, rng, restless=bool(rng.random() < 0.5))
+    harness = Harness(network)
+    run = chaos(network, rng, restless=bool(rng.random() < 0.5))
     for batch in batches:
         seen = len(harness.facts)
         harness.run(batch, run.step())
-        run.settle(harness.facts[seen:])
+        run.retire_epochs(harness.facts[seen:])
     assert harness.failures == []
     expected = all_pairs(network, joins_of(network)[0], batches)
     assert_frame_equal(harness.output("j").select("a", "b").sort("a", "b"), expected)
@@ -52,10 +53,11 @@ def test_crashes_right_after_changes_of_shape(tmp_path: Path, seed: int) -> None
     rng = default_rng([seed, 6])
     network = two_streams(rng, KINDS[seed % len(KINDS)])
     batches = batches_of(network, rng)
-    harness, run = StoredHarness(network, tmp_path, rng, trouble=0.5), chaos(network, rng, restless=True)
+    harness = StoredHarness(network, tmp_path, rng, trouble=0.5)
+    run = chaos(network, rng, restless=True)
     for batch in batches:
         harness.run(batch, run.step())
-        run.settle(harness.facts)
+        run.retire_epochs(harness.facts)
     assert harness.failures == []
     expected = all_pairs(network, joins_of(network)[0], batches)
     assert_frame_equal(harness.output("j").select("a", "b").sort("a", "b"), expected)
@@ -68,11 +70,12 @@ def test_crashes_within_trees_of_four_streams(tmp_path: Path, seed: int) -> None
     network = four_streams(rng)
     batches = [*batches_of(network, rng, most=10), {}]
     whole = unspread(network)
-    plain, run = Harness(whole), chaos(network, rng, restless=True)
+    plain = Harness(whole)
+    run = chaos(network, rng, restless=True)
     harness = StoredHarness(network, tmp_path, rng, trouble=0.5)
     for batch in batches:
         harness.run(batch, run.step())
-        run.settle(harness.facts)
+        run.retire_epochs(harness.facts)
         plain.run(batch, round_robin(whole, 1))
     assert (harness.failures, plain.failures) == ([], [])
     for stream in network.outputs:

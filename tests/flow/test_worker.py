@@ -35,7 +35,8 @@ def test_parts_that_pin_old_files_are_written_anew_whether_they_changed_or_not()
     def saved(newest: int | None) -> PartState:
         return PartState((Segment("u", "p", "f", 0, 1, 0, 1, newest, replace=False),))
 
-    rows, more = pl.DataFrame({"t": [1, 2], "x": [3, 4]}), pl.DataFrame({"t": [5], "x": [6]})
+    rows = pl.DataFrame({"t": [1, 2], "x": [3, 4]})
+    more = pl.DataFrame({"t": [5], "x": [6]})
     texts = pl.DataFrame({"s": ["a"]})
     state = UnitState({"quiet": rows, "grows": rows, "whole": texts, "left": rows})
     state.begin()

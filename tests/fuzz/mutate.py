@@ -150,14 +150,16 @@ def _carry(text: str, chance: random.Random, _words: Sequence[str]) -> str:
 
 def _swap_words(text: str, chance: random.Random, _words: Sequence[str]) -> str:
     found = text.split(" ")
-    first, second = chance.randrange(len(found)), chance.randrange(len(found))
+    first = chance.randrange(len(found))
+    second = chance.randrange(len(found))
     found[first], found[second] = found[second], found[first]
     return " ".join(found)
 
 
 def _swap_lines(text: str, chance: random.Random, _words: Sequence[str]) -> str:
     lines = text.split("\n")
-    first, second = chance.randrange(len(lines)), chance.randrange(len(lines))
+    first = chance.randrange(len(lines))
+    second = chance.randrange(len(lines))
     lines[first], lines[second] = lines[second], lines[first]
     return "\n".join(lines)
 

@@ -18,7 +18,8 @@ from tests.strategies.herds import SEEDS, herds
 
 def assigned(problem: HerdingProblem, name: str, seed: int) -> tuple[HerdState, Rules, QueryStore]:
     rules = rules_of(problem, name)
-    store, state = store_of(problem, rules), empty_state(problem.rate, problem.capacity)
+    store = store_of(problem, rules)
+    state = empty_state(problem.rate, problem.capacity)
     draws = default_rng(seed).random(problem.n)
     arrives = np.ones(problem.n, dtype=np.bool_)
     return play(state, rules, store, np.arange(problem.n), arrives, draws), rules, store

@@ -23,7 +23,8 @@ def sources_of(roster: Roster, query: int) -> list[int]:
 
 @given(steps=st.lists(st.tuples(st.booleans(), st.sets(st.integers(0, 9), min_size=1, max_size=4)), max_size=40))
 def test_queries_keep_their_sources_while_others_come_and_go(steps: list[tuple[bool, set[int]]]) -> None:
-    roster, live = Roster(counts_types=False), dict[int, list[int]]()
+    roster = Roster(counts_types=False)
+    live = dict[int, list[int]]()
     for leaves, sources in steps:
         if leaves and live:
             query = min(live)

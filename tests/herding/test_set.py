@@ -41,7 +41,8 @@ def count_bits(word: np.uint64) -> int:
 
 @given(changes=st.lists(st.tuples(st.booleans(), st.integers(0, 64 * WORDS - 1))))
 def test_bits_are_a_set(changes: list[tuple[bool, int]]) -> None:
-    row, expected = np.zeros(WORDS, dtype=np.uint64), set[int]()
+    row = np.zeros(WORDS, dtype=np.uint64)
+    expected = set[int]()
     for add, j in changes:
         (set_bit if add else clear_bit)(row, j)
         (expected.add if add else expected.discard)(j)
@@ -57,7 +58,8 @@ def test_the_bits_of_a_word(word: int) -> None:
 
 @given(changes=st.lists(st.tuples(st.booleans(), st.integers(0, 11)), max_size=60))
 def test_counts_are_a_counter(changes: list[tuple[bool, int]]) -> None:
-    keys, counts = np.full(PLACES, EMPTY), np.zeros(PLACES, dtype=np.int64)
+    keys = np.full(PLACES, EMPTY)
+    counts = np.zeros(PLACES, dtype=np.int64)
     expected = Counter[int]()
     for up, key in changes:
         if up:
@@ -71,10 +73,12 @@ def test_counts_are_a_counter(changes: list[tuple[bool, int]]) -> None:
 
 
 def test_a_table_of_another_size_has_the_same_counts() -> None:
-    keys, counts = np.full(PLACES, EMPTY), np.zeros(PLACES, dtype=np.int64)
+    keys = np.full(PLACES, EMPTY)
+    counts = np.zeros(PLACES, dtype=np.int64)
     for key in (3, 3, 19, 35, 7):
         count_up(keys, counts, key)
-    new_keys, new_counts = np.full(4 * PLACES, EMPTY), np.zeros(4 * PLACES, dtype=np.int64)
+    new_keys = np.full(4 * PLACES, EMPTY)
+    new_counts = np.zeros(4 * PLACES, dtype=np.int64)
     rehash(keys, counts, new_keys, new_counts)
     assert [count_of(new_keys, new_counts, key) for key in (3, 7, 19, 35, 4)] == [2, 1, 1, 1, 0]
 
@@ -84,7 +88,8 @@ def test_a_table_of_another_size_has_the_same_counts() -> None:
     changes=st.lists(st.tuples(st.integers(0, 8), st.integers(0, 3)), max_size=10),
 )
 def test_a_tournament_finds_the_least_relative_load(loads: list[int], changes: list[tuple[int, int]]) -> None:
-    load, capacity = np.array(loads, dtype=np.float64), np.where(np.arange(len(loads)) % 3 == 2, 2.0, 1.0)
+    load = np.array(loads, dtype=np.float64)
+    capacity = np.where(np.arange(len(loads)) % 3 == 2, 2.0, 1.0)
     tree = np.zeros(2 * (1 << max(len(loads) - 1, 1).bit_length()), dtype=np.int64)
     build_tournament(tree, load, capacity)
     assert tree[1] == (load / capacity).argmin()

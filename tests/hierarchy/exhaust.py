@@ -52,7 +52,7 @@ def branched(world: World) -> World:
     return replace(
         world,
         machines=[copied(machine) for machine in world.machines],
-        journal=[[estate.snapshot()] for estate in world.estates()],
+        journal=[[state.snapshot()] for state in world.durable_states()],
         running=[set(each) for each in world.running],
         wire=list(world.wire),
     )
@@ -75,7 +75,7 @@ def key(world: World, budget: Budget) -> Any:
         for machine in world.machines
     )
     wire = tuple(sorted(map(hash, world.wire)))
-    return nodes, tuple(estate.snapshot() for estate in world.estates()), wire, budget
+    return nodes, tuple(state.snapshot() for state in world.durable_states()), wire, budget
 
 
 def nexts(world: World, budget: Budget) -> Iterator[tuple[World, Budget]]:

@@ -28,9 +28,13 @@ REMEMBERED = 400  # messages that may come again
 
 def odd(shape: str, seed: int, resources: int) -> World:
     """Return a world of this shape in which operators often read two children, and capacities are uneven."""
-    rng, tree = default_rng(seed), SHAPES[shape]
-    n, m = len(tree), int(rng.integers(8, 24))
-    inputs, entries, node_of = list[tuple[int, ...]](), list[tuple[int, ...]](), list[int]()
+    rng = default_rng(seed)
+    tree = SHAPES[shape]
+    n = len(tree)
+    m = int(rng.integers(8, 24))
+    inputs = list[tuple[int, ...]]()
+    entries = list[tuple[int, ...]]()
+    node_of = list[int]()
     for j in range(m):
         read = tuple(int(each) for each in rng.permutation(j)[: rng.choice((0, 1, 2), p=(0.4, 0.3, 0.3))])
         sources = tuple(int(each) for each in rng.integers(n, size=1 if not read else int(rng.integers(2))))

@@ -111,7 +111,8 @@ def test_no_operator_is_lost_or_runs_twice_and_every_round_ends() -> None:
 def walk(world: World, rng: Generator, steps: int) -> None:
     """Cause random events, as often as on a bad day."""
     for _ in range(steps):
-        node, index = int(rng.integers(len(world.machines))), int(rng.integers(max(len(world.wire), 1)))
+        node = int(rng.integers(len(world.machines)))
+        index = int(rng.integers(max(len(world.wire), 1)))
         match rng.choice(EVENTS, p=CHANCES):
             case "deliver" if world.wire:
                 world.deliver(index)

@@ -120,7 +120,7 @@ def test_the_least_and_the_largest_amount(memory: float) -> None:
     assert (layout.capacity[1], layout.sizes[0]) == ((memory,), (1e300,))
 
 
-def test_what_a_node_is_told() -> None:
+def test_what_a_node_gets() -> None:
     layout = parse_layout(
         TREE.replace("memory: 100", "memory: 100, cpu: 1").replace("memory: 50", "memory: 50, cpu: 2")
     )

@@ -43,8 +43,10 @@ def levels(places: Sequence[NodeConfig], node_of: Sequence[int], sizes: Sequence
 @given(scenes())
 def test_every_step_is_between_neighbours_feasible_and_lifts_nobody_to_its_upper_mark(scene: Scene) -> None:
     places, node_of, sizes = scene
-    tree, queries = places[0].tree, places[0].queries
-    agreed, now = negotiate(places, node_of, sizes), list(node_of)
+    tree = places[0].tree
+    queries = places[0].queries
+    agreed = negotiate(places, node_of, sizes)
+    now = list(node_of)
     for step in agreed.steps:
         assert step.receiver in tree.neighbours(step.giver)
         assert step.giver_level > MARKS.upper if step.offered else step.receiver_level < MARKS.lower

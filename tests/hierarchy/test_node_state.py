@@ -107,7 +107,9 @@ def test_open_transfers_are_found_once_until_a_record_is_written(monkeypatch: py
 
 def test_a_flush_returns_the_effects_once() -> None:
     state = node({0: 10.0})
-    record, action, message = TookIn(2, 1, ()), Stop((0,)), Clear(1, 2, (1, 1, 1))
+    record = TookIn(2, 1, ())
+    action = Stop((0,))
+    message = Clear(1, 2, (1, 1, 1))
     state.write(record)
     state.actions.append(action)
     state.messages.append(message)
@@ -118,7 +120,9 @@ def test_a_flush_returns_the_effects_once() -> None:
 def test_nothing_of_a_round_is_left_when_it_ends() -> None:
     state = node({0: 10.0})
     begun = (1, 1, 1)
-    state.round, state.tries, state.due = begun, 2, 7.0
+    state.round = begun
+    state.tries = 2
+    state.due = 7.0
     state.promise = state.replies[2] = DemandReply(1, 2, begun)
     state.asked[0] = Clear(1, 0, begun)
     assert state.end_round() is Phase.IDLE
@@ -144,7 +148,9 @@ def test_a_node_uses_what_its_operators_need_of_each_resource() -> None:
 def test_a_node_gives_several_bundles_but_each_operator_once() -> None:
     queries = Queries(((), (0,), ()), ((2,), (), (2,)))
     state = NodeState(replace(CONFIG, queries=queries), replay([initial_snapshot({0: (5.0,), 1: (6.0,), 2: (70.0,)})]))
-    single, both, unknown = Bundle((0,), ((5.0,),)), Bundle((0, 1), ((5.0,), (6.0,))), Bundle((1,), ((6.0,),))
+    single = Bundle((0,), ((5.0,),))
+    both = Bundle((0, 1), ((5.0,), (6.0,)))
+    unknown = Bundle((1,), ((6.0,),))
     gone: set[int] = set()
     assert state.givable(2, [unknown, single, both], state.use(), gone) == [single]
     assert gone == {0}

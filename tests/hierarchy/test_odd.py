@@ -101,8 +101,11 @@ def test_no_accident_loses_or_doubles_an_operator_and_all_is_quiet_in_the_end() 
 
 def happen(day: Day, rng: Generator, event: str) -> None:
     """Cause an accident; a tree of one node is spared some."""
-    world, n = day.world, len(day.world.machines)
-    node, lost, dies = int(rng.integers(n)), bool(rng.integers(2)), str(rng.choice(DYING))
+    world = day.world
+    n = len(day.world.machines)
+    node = int(rng.integers(n))
+    lost = bool(rng.integers(2))
+    dies = str(rng.choice(DYING))
     match event:
         case "look":
             day.look([int(each) for each in rng.integers(n, size=2)], int(rng.integers(20)))
@@ -128,7 +131,8 @@ def test_days_full_of_accidents_lose_and_double_nothing() -> None:
     seen: Counter[str] = Counter()
     for shape, runs in WALKS.items():
         for run in range(runs):
-            day, rng = Day(odd(shape, run, 1 + run % 2)), default_rng((len(shape), run))
+            day = Day(odd(shape, run, 1 + run % 2))
+            rng = default_rng((len(shape), run))
             for event in rng.choice(EVENTS, p=CHANCES, size=60):
                 happen(day, rng, event)
                 day.world.check()

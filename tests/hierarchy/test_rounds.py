@@ -25,7 +25,8 @@ def played(world: World, first: int) -> World:
 
 def world(levels: tuple[float, float, float], movable: float) -> World:
     """Return a path of three nodes; operator 0 is on the middle one and can go up and down, the others cannot move."""
-    node_of, sizes = (1, 0, 1, 2), (movable, levels[0], levels[1] - movable, levels[2])
+    node_of = (1, 0, 1, 2)
+    sizes = (movable, levels[0], levels[1] - movable, levels[2])
     queries = Queries(((), (), (), ()), ((2,), (0, 0), (1, 1), (2, 2)))
     found = world_of(PATH, queries, node_of, [(size,) for size in sizes], [(100.0,)] * 3)
     for machine in filter(None, found.machines):
@@ -64,7 +65,9 @@ def test_where_an_operator_goes(levels: tuple[float, float, float], movable: flo
 def test_both_resources_count_and_the_fuller_one_decides() -> None:
     queries = Queries(((), ()), ((1,), (0, 0)))
     sizes = [(10.0, 70.0), (30.0, 5.0)]
-    tree, node_of, capacity = Tree((ROOT, 0)), (1, 0), [(100.0, 100.0)] * 2
+    tree = Tree((ROOT, 0))
+    node_of = (1, 0)
+    capacity = [(100.0, 100.0)] * 2
     found = world_of(tree, queries, node_of, sizes, capacity)
     assert found.machines[1] is not None
     assert found.machines[1].level == 0.7

@@ -108,13 +108,13 @@ class World:
             self.machines[node] = machine
             self.carry_out(node, machine.output, dies)
 
-    def estates(self) -> list[DurableState]:
+    def durable_states(self) -> list[DurableState]:
         """Return the durable state in the journals."""
         return [replay(journal) for journal in self.journal]
 
     def holders(self) -> dict[int, list[int]]:
         """Return the owner of each operator: it changes when the receiver of a hand-over takes it."""
-        return holders(self.estates(), len(self.places[0].queries))
+        return holders(self.durable_states(), len(self.places[0].queries))
 
     def check(self) -> None:
         """Fail unless every operator has one owner, runs at most once, and runs where its inputs pass."""
@@ -133,7 +133,8 @@ class World:
 
     def _check_record(self, node: int, record: Record) -> None:
         """Fail if operators move where they cannot run, or fill a node beyond its upper threshold."""
-        machine, place = self.machines[node], self.places[node]
+        machine = self.machines[node]
+        place = self.places[node]
         if isinstance(record, HandedOut):
             self._check_handover(place, record.handover)
         if isinstance(record, TookIn) and record.bundles:
@@ -154,7 +155,8 @@ class World:
 
     def _check_giver(self, node: int, output: StepEffects) -> None:
         """Fail if a node gives so much that it falls below the target."""
-        machine, place = self.machines[node], self.places[node]
+        machine = self.machines[node]
+        place = self.places[node]
         if machine is not None and any(isinstance(record, HandedOut) for record in output.records):
             left = add((machine.sizes[j] for j in machine.running), (0.0,) * len(place.capacity))
             assert level(left, place.capacity) >= place.thresholds.target - ROUNDING, "it has given too much"
@@ -178,17 +180,17 @@ class World:
         assert sorted(j for running in self.running for j in running) == list(range(len(self.places[0].queries)))
 
 
-def holders(estates: Sequence[DurableState], operators: int) -> dict[int, list[int]]:
+def holders(durable_states: Sequence[DurableState], operators: int) -> dict[int, list[int]]:
     """Return the owner of each operator: it changes when the receiver of a hand-over takes it."""
     found: dict[int, list[int]] = {j: [] for j in range(operators)}
-    for node, estate in enumerate(estates):
+    for node, state in enumerate(durable_states):
         gone = {
             operator
-            for receiver, handover in estate.pending.items()
-            if (decision := estates[receiver].decided.get(node)) and decision.serial == handover.serial
+            for receiver, handover in state.pending.items()
+            if (decision := durable_states[receiver].decided.get(node)) and decision.serial == handover.serial
             for operator in decision.taken
         }
-        for operator in estate.sizes.keys() - gone:
+        for operator in state.sizes.keys() - gone:
             found[operator].append(node)
     return found
 
@@ -217,9 +219,12 @@ def world_of(
 def crowded(seed: int, resources: int) -> World:
     """Return a world in which most nodes are too full or too empty, so that there is much to negotiate."""
     rng = default_rng(seed)
-    n, m = int(rng.integers(2, 6)), int(rng.integers(6, 16))
+    n = int(rng.integers(2, 6))
+    m = int(rng.integers(6, 16))
     tree = Tree((ROOT, *(int(rng.integers(i)) for i in range(1, n))))
-    inputs, entries, node_of = list[tuple[int, ...]](), list[tuple[int, ...]](), list[int]()
+    inputs = list[tuple[int, ...]]()
+    entries = list[tuple[int, ...]]()
+    node_of = list[int]()
     for j in range(m):
         inputs.append(tuple(int(each) for each in rng.permutation(j)[: rng.choice((0, 1, 2), p=(0.5, 0.4, 0.1))]))
         entries.append(() if inputs[-1] and rng.random() < 0.9 else (int(rng.integers(n)),))

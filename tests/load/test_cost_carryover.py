@@ -31,7 +31,8 @@ def costing(network: Network, costs: dict[str, list[float]]) -> Window:
 
 
 def test_earlier_costs_count_only_where_they_agree() -> None:
-    network, rng = example_3(), default_rng(0)
+    network = example_3()
+    rng = default_rng(0)
     usual = rng.normal(1.0, 0.05, 20).tolist()
     new = [1.05, 1.03]
     window = costing(network, {"o1": [*usual, *new], "o2": [*usual, 1.5, 1.5]})

@@ -15,7 +15,8 @@ from drover.placement.plan import round_robin
 from tests.flow.harness import Harness
 from tests.load.networks import COLUMNS
 
-BATCHES, ROWS = 3, 60
+BATCHES = 3
+ROWS = 60
 START = datetime(2024, 1, 1, tzinfo=UTC)
 
 
@@ -37,7 +38,8 @@ def rows(batch: int) -> pl.DataFrame:
 
 def test_a_run_measures_rates_and_selectivities() -> None:
     counted = network()
-    harness, window = Harness(counted), Window()
+    harness = Harness(counted)
+    window = Window()
     for batch in range(BATCHES):
         harness.facts.clear()
         harness.run({"s": rows(batch)}, round_robin(counted, 2))

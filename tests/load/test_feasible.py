@@ -171,7 +171,8 @@ def test_distances(weighed: list[list[float]], planes: list[float], axes: list[f
 
 
 def test_distances_from_a_floor() -> None:
-    weighed, floor = np.array([[2.0, 0.0], [0.0, 2.0]]), np.array([0.25, 0.75])
+    weighed = np.array([[2.0, 0.0], [0.0, 2.0]])
+    floor = np.array([0.25, 0.75])
     np.testing.assert_allclose(plane_distance(weighed, floor), [0.25, -0.25])
     np.testing.assert_allclose(axis_distance(weighed, floor), [0.25, -0.25])
 
@@ -187,7 +188,8 @@ def test_distances_from_a_floor() -> None:
     ],
 )
 def test_the_remaining_set(weighed: list[list[float]], floor: list[float], expected: float) -> None:
-    array, point = np.array(weighed, dtype=float), np.array(floor)
+    array = np.array(weighed, dtype=float)
+    point = np.array(floor)
     assert exact_ratio(remaining_weights(array, point)) == pytest.approx(expected)
     assert remaining_ratio(array, point, face_points(2, 4096, seed=0)) == pytest.approx(expected, abs=1e-4)
 

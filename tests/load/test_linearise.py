@@ -46,7 +46,8 @@ def test_a_linear_network_needs_no_new_variable() -> None:
 
 
 def test_a_join_is_a_variable_by_its_output() -> None:
-    costs, selectivities = {"o5": 4.0, "o6": 3.0}, {"o5": 0.5, "o6": 1.0}
+    costs = {"o5": 4.0, "o6": 3.0}
+    selectivities = {"o5": 0.5, "o6": 1.0}
     found = expand(profile(example_9(), {"r1": 10.0, "r2": 10.0}, costs, selectivities))
     assert found.names == ["r1", "r2", "o5"]
     assert found.loads["o5"] == {2: 8.0}, "cost over selectivity, per row out"

@@ -35,7 +35,8 @@ from tests.strategies.values import Draw
 
 @st.composite
 def values(draw: Draw) -> Floats:
-    m, h = draw(st.integers(1, 6)), draw(st.integers(1, 8))
+    m = draw(st.integers(1, 6))
+    h = draw(st.integers(1, 8))
     flat = draw(st.lists(st.floats(0, 10), min_size=m * h, max_size=m * h))
     return np.array(flat, dtype=np.float64).reshape(m, h)
 

@@ -34,7 +34,8 @@ def test_a_condition_must_be_a_boolean() -> None:
 
 
 def test_a_pair_names_its_sides() -> None:
-    left, right = {"a": INT, "k": INT}, {"b": INT, "k": INT}
+    left = {"a": INT, "k": INT}
+    right = {"b": INT, "k": INT}
     tree = parse_pair("left.k = right.k AND a < b", left, right)
     assert tree.columns == {("left", "k"), ("right", "k"), ("left", "a"), ("right", "b")}
     assert to_spark(tree) == "((`left`.`k` = `right`.`k`) AND (`left`.`a` < `right`.`b`))"

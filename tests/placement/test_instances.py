@@ -19,7 +19,9 @@ def test_a_tree_instance_has_the_sizes_of_the_figure() -> None:
 @pytest.mark.parametrize("make", [tree_problem, chain_problem])
 def test_equal_seeds_give_equal_instances(make: object) -> None:
     assert callable(make)
-    one, other, different = make(7), make(7), make(8)
+    one = make(7)
+    other = make(7)
+    different = make(8)
     assert one.coefficients.tolist() == other.coefficients.tolist()
     assert one.series.tolist() == other.series.tolist()
     assert one.coefficients.tolist() != different.coefficients.tolist()

@@ -60,9 +60,9 @@ def test_a_missed_hard_goal_may_get_better_but_not_worse() -> None:
 
 def test_verdicts_read_as_sentences() -> None:
     found = judge(AB, np.array([0, 1, 1]), np.array([0, 0, 1]))
-    told = [str(verdict) for verdict in found.verdicts]
-    assert told[0] == "load of the fullest node over its capacity: 1 -> 0.6, better"
-    assert len(told) == len(GOALS)
+    shown = [str(verdict) for verdict in found.verdicts]
+    assert shown[0] == "load of the fullest node over its capacity: 1 -> 0.6, better"
+    assert len(shown) == len(GOALS)
 
 
 def test_new_units_have_nothing_to_compare_with() -> None:

@@ -67,7 +67,8 @@ def test_unknown_units_and_nodes_are_refused_by_name() -> None:
 
 
 def test_moves_lead_from_plan_to_plan() -> None:
-    before, after = Plan(4, 3, {"a": 0, "b": 1}), Plan(9, 3, {"a": 2, "b": 1, "c": 0})
+    before = Plan(4, 3, {"a": 0, "b": 1})
+    after = Plan(9, 3, {"a": 2, "b": 1, "c": 0})
     found = moves(before, after, {"a": 10.0, "c": 7.0})
     assert found == (Move("a", 0, 2, 10.0), Move("c", None, 0, 0.0))
     assert apply(before, found) == Plan(5, 3, after.node_of)

@@ -57,7 +57,8 @@ def test_the_bounds_of_mmad_and_mmpd_hold(problem: PlacementProblem, seed: int) 
     if not weighed.shape[1]:
         return
     found = score(problem, default_rng(seed).integers(0, problem.n, problem.m))
-    exact, d = exact_ratio(weighed), weighed.shape[1]
+    exact = exact_ratio(weighed)
+    d = weighed.shape[1]
     assert found.axis_bound <= exact * (1 + 1e-9)
     ball = math.pi ** (d / 2) / math.gamma(d / 2 + 1) * (found.plane_distance / 2) ** d * math.factorial(d)
     assert ball <= exact * (1 + 1e-9)

@@ -50,7 +50,9 @@ def drawn_network(rng: Generator, sources: int, size: int) -> Network:
         return stream
 
     for j in range(size):
-        kind, stream, made = rng.choice(["synthetic", "synthetic", "union", "switch", "join"]), pick(), []
+        kind = rng.choice(["synthetic", "synthetic", "union", "switch", "join"])
+        stream = pick()
+        made = []
         other = pick() if kind in {"union", "join"} else stream
         if kind == "join":
             made = [
@@ -97,7 +99,8 @@ class Case:
 def cases(draw: st.DrawFn) -> Case:
     """A small case; numbers come from a seed, so that failures shrink in size."""
     rng = default_rng(draw(st.integers(0, 2**32 - 1)))
-    n, sources = draw(st.integers(1, 4)), draw(st.integers(1, 3))
+    n = draw(st.integers(1, 4))
+    sources = draw(st.integers(1, 3))
     network = drawn_network(rng, sources, draw(st.integers(1, 8)))
     model = model_of(drawn_profile(rng, network))
     model = replace(model, spread=rng.choice([0.0, 0.5, 1.0], model.m))

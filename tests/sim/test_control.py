@@ -103,7 +103,8 @@ def run(
 
 
 def test_a_plan_made_after_the_warm_up_is_better_than_the_first() -> None:
-    before, after = run(None), run(SimulatedControl(first="steady"))
+    before = run(None)
+    after = run(SimulatedControl(first="steady"))
     assert before.moves.is_empty()
     assert set(after.moves["time"]) == {20.0}
     assert after.summary["latency_ratio"] < 0.2 * before.summary["latency_ratio"]
@@ -118,7 +119,8 @@ def test_pairs_of_nodes_balance_round_by_round() -> None:
 
 
 def test_nobody_decides_before_the_first_sample() -> None:
-    work, places = [Poisson(50.0)], np.zeros(2, dtype=np.int64)
+    work = [Poisson(50.0)]
+    places = np.zeros(2, dtype=np.int64)
     model = chain(0.01, 0.01)
     outcome = simulate(model, work, SimulatedCluster(2), places, SimulatedControl(policy="llf-bal"), seconds=5)
     assert outcome.moves["time"].to_list() == [1.0]
@@ -134,7 +136,8 @@ def test_a_move_suspends_for_as_long_as_it_says() -> None:
         assert problem.state.tolist() == [1000.0]
         return np.array([1], dtype=np.int64)
 
-    work, places = [Poisson(5.0)], np.zeros(1, dtype=np.int64)
+    work = [Poisson(5.0)]
+    places = np.zeros(1, dtype=np.int64)
     outcome = simulate(
         model,
         work,

@@ -40,7 +40,8 @@ def engines(case: Case) -> tuple[Engine, Twin]:
 
 def equal(engine: Engine, twin: Twin) -> None:
     """Assert that all that happened is the same, event for event and bit by bit."""
-    counts, count = engine.world.counts, len(twin.log)
+    counts = engine.world.counts
+    count = len(twin.log)
     logged = zip(counts.log_time[:count], *counts.log_place[:count].T, counts.log_birth[:count], strict=True)
     assert engine.served == count
     assert [(t, int(i), int(port), birth) for t, i, port, birth in logged] == twin.log
@@ -96,7 +97,8 @@ def test_the_core_equals_its_twin_when_operators_move(case: Case, chance: int) -
 def test_the_core_equals_its_twin_when_a_node_is_lost(case: Case, chance: int, replay: bool) -> None:
     rng = default_rng(chance)
     engine, twin = engines(case)
-    now, lost = float(rng.uniform(0.5, 4.0)), int(rng.integers(case.cluster.n))
+    now = float(rng.uniform(0.5, 4.0))
+    lost = int(rng.integers(case.cluster.n))
     engine.advance(now)
     twin.advance(now)
     on_it = engine.world.nodes.place == lost
@@ -121,7 +123,9 @@ def test_the_core_equals_its_twin_when_a_node_is_lost(case: Case, chance: int, r
 def test_no_tuple_appears_or_vanishes(case: Case, until: float) -> None:
     engine, _ = engines(case)
     engine.advance(until)
-    model, counts, net = case.model, engine.world.counts, engine.world.net
+    model = case.model
+    counts = engine.world.counts
+    net = engine.world.net
     readers = np.diff(net.start)  # (e,)
     made = int((counts.arrived * readers[: len(model.sources)]).sum() + (counts.given * readers).sum())
     assert made == counts.taken.sum() + engine.queued().sum() + engine.travelling() + engine.lost

@@ -20,9 +20,11 @@ class Twin:
     """The same steps in plain Python, with the queue found by bisection instead of Newton's steps."""
 
     def __init__(self, case: Case) -> None:
-        self.case, model = case, case.model
+        self.case = case
+        model = case.model
         self.queue, self.age, self.work = ([0.0] * model.m for _ in range(3))
-        self.cost, self.share = list(model.cost), [1.0] * model.m
+        self.cost = list(model.cost)
+        self.share = [1.0] * model.m
         self.coming = [0.0] * len(model.reader)
         self.stream_age, self.stream_work, self.given = ([0.0] * len(model.streams) for _ in range(3))
         self.latency = [0.0] * len(model.outputs)
@@ -39,11 +41,13 @@ class Twin:
             self.give_out(j, *passing[self.case.places[j]])
 
     def take_in(self, j: int) -> None:
-        model, places = self.case.model, self.case.places
+        model = self.case.model
+        places = self.case.places
         ports = [port for port in range(len(model.reader)) if model.reader[port] == j]
         total = sum(self.coming[port] for port in ports)
         if total > 0:
-            age, work = self.queue[j] * self.age[j], self.queue[j] * self.work[j]
+            age = self.queue[j] * self.age[j]
+            work = self.queue[j] * self.work[j]
             for port in ports:
                 stream = model.read[port]
                 makers = [q for q in range(model.m) if model.first[q] <= stream < model.first[q + 1]]
@@ -53,7 +57,8 @@ class Twin:
                 work += self.coming[port] * self.stream_work[stream]
             right = sum(self.coming[port] for port in ports if model.side[port] == 1)
             self.queue[j] += total
-            self.age[j], self.work[j] = age / self.queue[j], work / self.queue[j]
+            self.age[j] = age / self.queue[j]
+            self.work[j] = work / self.queue[j]
             if model.join[j] >= 0:
                 self.share[j] = (model.left[j] + model.right[j]) * (total - right) * right / (STEP * total)
                 self.cost[j] = model.cost[j] + model.pair_cost[j] * self.share[j]
@@ -62,7 +67,8 @@ class Twin:
 
     def serve(self, i: int) -> tuple[float, float]:
         """The share of its queues that a node serves, and the time that tuples wait."""
-        model, slow = self.case.model, 1 / self.case.cluster.capacities[i]
+        model = self.case.model
+        slow = 1 / self.case.cluster.capacities[i]
         own = [j for j in range(model.m) if self.case.places[j] == i]
         total = sum(self.queue[j] for j in own)
         mean = sum(self.queue[j] * self.cost[j] * slow for j in own) / total if total > 0 else 0.0
@@ -93,7 +99,8 @@ class Twin:
 
 def bisect(before: float, most: float, spread: float) -> float:
     """The queue x with x + most G(x) = before, G being the utilisation of an M/G/1 queue of that length."""
-    low, high = 0.0, before
+    low = 0.0
+    high = before
     for _ in range(200):
         x = (low + high) / 2
         load = 2 * x / (1 + x + math.sqrt(x * x + 2 * spread * x + 1))
@@ -106,7 +113,8 @@ def bisect(before: float, most: float, spread: float) -> float:
 def test_the_fluid_core_equals_its_twin(case: Case) -> None:
     rng = np.random.default_rng(case.seed)
     amounts = rng.uniform(0, 0.5, (len(case.model.sources), 40))
-    fluid, twin = Fluid(case.model, case.cluster, case.places, STEP), Twin(case)
+    fluid = Fluid(case.model, case.cluster, case.places, STEP)
+    twin = Twin(case)
     fluid.feed(list(amounts))
     fluid.advance(40 * STEP)
     for t in range(40):
@@ -119,7 +127,8 @@ def test_the_fluid_core_equals_its_twin(case: Case) -> None:
 @pytest.mark.parametrize("load", [0.3, 0.7, 0.95])
 @pytest.mark.parametrize("spread", [0.0, 1.0], ids=["M/D/1", "M/M/1"])
 def test_a_stable_queue_has_the_length_of_pollaczek_and_khinchine(load: float, spread: float) -> None:
-    model, one = chain(0.01).with_spread(spread), np.zeros(1, dtype=np.int64)
+    model = chain(0.01).with_spread(spread)
+    one = np.zeros(1, dtype=np.int64)
     outcome = simulate(model, [Poisson(100 * load)], SimulatedCluster(1), one, seconds=100, warmup=60, mode="fluid")
     expected = 0.01 + load * 0.01 * (1 + spread**2) / (2 * (1 - load))
     assert outcome.summary["latency_mean"] == pytest.approx(expected, rel=1e-3)
@@ -138,7 +147,8 @@ def test_no_tuple_appears_or_vanishes() -> None:
     fluid = Fluid(model, SimulatedCluster(2), np.array([0, 1, 0]))
     fluid.feed([np.full(1000, 0.7)])
     fluid.advance(10.0)
-    counts, flow = fluid.counts, fluid.flow
+    counts = fluid.counts
+    flow = fluid.flow
     assert counts.arrived.sum() + counts.given[1:3].sum() == pytest.approx(
         counts.taken.sum() + flow.queue.sum() + flow.coming.sum()
     )

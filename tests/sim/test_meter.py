@@ -35,7 +35,8 @@ def test_a_ledger_equals_a_window_of_samples(case: Case) -> None:
     model = case.model
     engine = Engine(model, case.cluster, case.places, seed=case.seed, schedule=case.schedule)
     engine.feed(case.arrivals)
-    history, plain = empty_history(model, 4), Window(4)
+    history = empty_history(model, 4)
+    plain = Window(4)
     for number, end in enumerate((1.0, 1.5, 3.0, 4.0, 6.0, 7.0)):
         engine.advance(end)
         length = end - (0.0, 1.0, 1.5, 3.0, 4.0, 6.0)[number]
@@ -43,7 +44,8 @@ def test_a_ledger_equals_a_window_of_samples(case: Case) -> None:
         history = history.push(length, counts)
         arrived = dict(zip(model.sources, counts.arrived.tolist(), strict=True))
         plain = plain.push(number, length, arrived, samples(model, counts))
-    found, expected = measured(history), window.measured(plain)
+    found = measured(history)
+    expected = window.measured(plain)
     assert found.rates == pytest.approx(expected.rates)
     assert found.costs == pytest.approx(expected.costs)
     assert found.selectivities == pytest.approx(expected.selectivities)

@@ -16,7 +16,8 @@ from drover.sim.workload import Constant, Poisson
 from tests.sim.cases import COLUMNS, chain
 
 RUNS = 10
-RATE, COST = 10.0, 0.08  # utilisation 0.8
+RATE = 10.0
+COST = 0.08  # with this rate, a utilisation of 0.8
 ONE = SimulatedCluster(1)
 
 

@@ -101,7 +101,8 @@ def test_durations_have_their_means() -> None:
         stream = OnOff(5.0, on=2.0, off=8.0, durations=kind, shape=3.0)
         steps = list(itertools.islice(stream.path(np.random.default_rng(0)), 40_000))
         ends = np.array([until for until, _ in steps])
-        lengths, level = np.diff(ends, prepend=0.0), np.array([rate for _, rate in steps])
+        lengths = np.diff(ends, prepend=0.0)
+        level = np.array([rate for _, rate in steps])
         assert lengths[level > 0].mean() == pytest.approx(2.0, rel=0.03)
         assert lengths[level == 0].mean() == pytest.approx(8.0, rel=0.03)
         assert stream.high == 25.0

@@ -49,9 +49,13 @@ class Twin:
     def __init__(
         self, model: Model, cluster: SimulatedCluster, places: Ints, *, seed: int, schedule: str, quantum: int
     ) -> None:
-        self.model, self.cluster, self.fifo, self.quantum = model, cluster, schedule == "fifo", quantum
+        self.model = model
+        self.cluster = cluster
+        self.fifo = schedule == "fifo"
+        self.quantum = quantum
         self.nodes = [Server(1 / capacity) for capacity in cluster.capacities]
-        self.place, self.awake = [int(node) for node in places], [True] * model.m
+        self.place = [int(node) for node in places]
+        self.awake = [True] * model.m
         self.waiting: list[deque[Tuple]] = [deque() for _ in range(model.m)]
         self.windows: dict[tuple[int, int], deque[float]] = {}
         self.newest: dict[tuple[int, int], float] = {}
@@ -114,7 +118,8 @@ class Twin:
             self.work(self.place[j], now)
 
     def work(self, i: int, now: float) -> None:
-        node, model = self.nodes[i], self.model
+        node = self.nodes[i]
+        model = self.model
         node.current = None
         if self.fifo and node.queue:
             node.current = node.queue.popleft()
@@ -135,7 +140,8 @@ class Twin:
 
     def partners(self, j: int, side: int, birth: float) -> list[float]:
         """Births on the other side that this one meets; those nobody can meet any more are dropped."""
-        left, right = float(self.model.left[j]), float(self.model.right[j])
+        left = float(self.model.left[j])
+        right = float(self.model.right[j])
         newest = self.newest[j, side] = max(self.newest.get((j, side), -math.inf), birth)
         others = self.windows.setdefault((j, 1 - side), deque())
         while others and others[0] + (left if side == 1 else right) < newest:
@@ -144,7 +150,8 @@ class Twin:
         return [other for other, gap in gaps if -right <= gap <= left]
 
     def complete(self, i: int, now: float) -> None:
-        node, model = self.nodes[i], self.model
+        node = self.nodes[i]
+        model = self.model
         one = node.current
         assert one is not None
         j = int(model.reader[one.port])
@@ -152,7 +159,8 @@ class Twin:
         self.log.append((now, i, one.port, one.birth))
         total = self.draw(j)
         if model.join[j] >= 0:
-            side, passed = int(model.side[one.port]), 0
+            side = int(model.side[one.port])
+            passed = 0
             for other in self.partners(j, side, one.birth):
                 total += float(model.selectivity[model.first[j]])
                 self.give(i, int(model.first[j]), int(total) - passed, max(one.birth, other), worked, now)
@@ -185,20 +193,24 @@ class Twin:
         if self.cluster.is_free or target == i:
             self.accept(one, now)
             return
-        delay, bandwidth = np.asarray(self.cluster.delay)[i, target], np.asarray(self.cluster.bandwidth)[i, target]
+        delay = np.asarray(self.cluster.delay)[i, target]
+        bandwidth = np.asarray(self.cluster.bandwidth)[i, target]
         if np.isinf(bandwidth):  # never full: deliveries of equal delay are in order of sending
-            due, rank = now + float(delay), 10**5
+            due = now + float(delay)
+            rank = 10**5
         else:
             sent = max(now, self.sent.get((i, target), 0.0)) + float(self.model.width[stream] / bandwidth)
             self.sent[i, target] = sent
-            due, rank = sent + float(delay), 10**5 + 1 + i * len(self.nodes) + target
+            due = sent + float(delay)
+            rank = 10**5 + 1 + i * len(self.nodes) + target
         self.travelling += 1
         self.push(due, rank, "delivery", one)
 
     def suspend(self, chosen: Flags, places: Ints) -> None:
         self.awake = [awake and not stop for awake, stop in zip(self.awake, chosen.tolist(), strict=True)]
         for node in self.nodes:
-            kept, before = deque[Tuple](), node.turns[0] if node.turns else None
+            kept = deque[Tuple]()
+            before = node.turns[0] if node.turns else None
             for one in node.queue:
                 j = int(self.model.reader[one.port])
                 (kept if self.awake[j] else self.waiting[j]).append(one)
@@ -229,7 +241,8 @@ class Twin:
                 self.waiting[int(self.model.reader[node.current.port])].appendleft(node.current)
             else:
                 self.lost += 1
-            node.current, node.event = None, 0
+            node.current = None
+            node.event = 0
         for j in range(self.model.m):
             if self.place[j] == i and not replay:
                 self.lost += len(self.waiting[j])

@@ -131,13 +131,13 @@ class SimulatedRun:
                     self.faults.plan(self._draw_fault())
                 self._attempt(self._draw_action())
             self.faults.plan(None)
-            self.tell("the end begins")
+            self.note("the end begins")
             for _ in range(MOST_STARTS):
                 if not self.finished:
                     self._attempt(finish)
             assert self.finished, "the run does not come to its end"
 
-    def tell(self, text: str) -> None:
+    def note(self, text: str) -> None:
         self.story.append(text)
 
     @contextmanager
@@ -172,14 +172,14 @@ class SimulatedRun:
     def _attempt(self, action: Action) -> None:
         """Do something with the run; if that ends it, start it again."""
         live = self.running()
-        self.tell(action.__name__)
+        self.note(action.__name__)
         try:
             action(self, live)
         except RunDiedError as death:
             self._bury(death)
         except (DroverError, OSError, SparkLogError) as error:
             if action in REQUESTS:
-                self.tell(f"refused: {error}")
+                self.note(f"refused: {error}")
             else:
                 self._fail(error)
                 self._repair(error)
@@ -195,7 +195,7 @@ class SimulatedRun:
 
     def _bury(self, death: RunDiedError) -> None:
         """Leave what a dead process leaves."""
-        self.tell(f"died: {death}")
+        self.note(f"died: {death}")
         self.live = None
         self.calls.close_descriptors()
         if self.faults.dead is FaultKind.POWER:
@@ -206,7 +206,7 @@ class SimulatedRun:
 
     def _fail(self, error: Exception) -> None:
         """End a run that an error has stopped, as its handle does."""
-        self.tell(f"failed: {error}")
+        self.note(f"failed: {error}")
         live = self.live
         self.live = None
         if live is None:
@@ -217,7 +217,7 @@ class SimulatedRun:
         except RunDiedError as death:
             self._bury(death)
         except (DroverError, OSError) as second:
-            self.tell(f"closing failed: {second}")
+            self.note(f"closing failed: {second}")
             self.calls.close_descriptors()
 
     def _restart(self) -> None:
@@ -242,7 +242,7 @@ class SimulatedRun:
             torn = self.cut and isinstance(error, SparkLogError)
             # What a cut has torn has no copy; what was damaged besides has one.
             if (self.damage.named_by(error) or not torn) and self.damage.restore(error):
-                self.tell("restored from a copy")
+                self.note("restored from a copy")
             elif torn and isinstance(error, SparkLogError):
                 self._forget_planned(error)
             elif self.cut and "Delete this file" in str(error):
@@ -273,7 +273,7 @@ class SimulatedRun:
         live.driver.listen(live.controller)
         live.controller.begin()
         live.query.start()
-        self.tell(f"started after batch {live.driver.checkpoint.batch}")
+        self.note(f"started after batch {live.driver.checkpoint.batch}")
 
     def _wire(self) -> Live:
         """Put the parts of a run together, as `drover.run` does."""
@@ -325,4 +325,4 @@ class SimulatedRun:
         self.batches.append(CommittedBatch(number, files))
         self.damage.accept()
         self.cut = False
-        self.tell(f"committed batch {number} of Spark's batch {spark_batch}: {files}")
+        self.note(f"committed batch {number} of Spark's batch {spark_batch}: {files}")

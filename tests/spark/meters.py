@@ -52,7 +52,8 @@ def readings(number: int, rows: int = 120) -> Batch:
 
 def query(name: str, number: int, tenant: str = "acme") -> dict[str, Any]:
     """One of four shapes; its constants follow from the number."""
-    site, least = f"s{number % SITES}", number % 97
+    site = f"s{number % SITES}"
+    least = number % 97
     where = f"site = '{site}' and value >= {least}.0"
     operators: dict[str, dict[str, Any]]
     match number % 4:
@@ -91,7 +92,8 @@ def expected(
     spark: SparkSession, network: Network, queries: Mapping[str, Mapping[str, Any]], batches: Mapping[int, Batch]
 ) -> dict[str, pl.DataFrame]:
     """What Spark gives for queries that see these batches alone."""
-    operators, outputs = list(network.operators), {}
+    operators = list(network.operators)
+    outputs = {}
     for index, given in enumerate(queries.values()):
         one = parsed(given)
         names = {operator.name: f"q{index}_{operator.name}" for operator in one.operators}

@@ -34,7 +34,9 @@ def shapes(records: list[PeriodRecord]) -> list[str]:
 @pytest.mark.slow
 def test_the_join_of_trades_and_offers_spreads_itself(spark: SparkSession, worlds: Worlds) -> None:
     network = asof.build()
-    world, batches, numbered = worlds(network), tick_batches(spark, 14), dict[int, Batch]()
+    world = worlds(network)
+    batches = tick_batches(spark, 14)
+    numbered = dict[int, Batch]()
 
     def drained(part: list[Batch], **control: object) -> Handle:
         begun = world.committed() + 1 if numbered else 0

@@ -206,7 +206,8 @@ def spread_plan(network: Network, join: str, number: int) -> Plan:
 
 
 def test_the_instances_of_a_spread_join_follow_its_new_name(tmp_path: Path) -> None:
-    before, after = joined(), joined("couples", was="pairs")
+    before = joined()
+    after = joined("couples", was="pairs")
     batches = [*ordered_batches(before, BATCHES - 1, 40, 5), {}]
     harness = StoredHarness(before, tmp_path, default_rng(0))
     note_network(LocalFileSystem(), str(tmp_path), before)
@@ -254,7 +255,8 @@ def test_two_changeovers_without_a_batch_between_them_rename_twice(tmp_path: Pat
 def test_a_run_that_dies_after_the_commit_finds_the_new_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, after = joined(), joined("couples", was="pairs")
+    before = joined()
+    after = joined("couples", was="pairs")
     root = str(tmp_path)
     note_network(LocalFileSystem(), root, before)
     change = NetworkChange(before, after, compare(before, after), None)
@@ -327,7 +329,8 @@ def with_table(writer: str, was: str | None = None) -> Network:
 
 
 def test_rows_that_wait_for_a_table_are_written_before_their_operator_changes(tmp_path: Path) -> None:
-    before, after = with_table("keep"), with_table("store", was="keep")
+    before = with_table("keep")
+    after = with_table("store", was="keep")
     harness = StoredHarness(before, tmp_path, default_rng(0), trouble=0.0)
     note_network(LocalFileSystem(), str(tmp_path), before)
     places = addresses(before, {}, str(tmp_path))

@@ -19,7 +19,8 @@ from tests.flow.oracle import assert_same_rows, expected_streams
 from tests.spark.conftest import Worlds
 from tests.spark.runs import COLUMNS, World, both_engines
 
-EVEN, UNEVEN = (40, 40), (240, 40)  # rows of each source per batch
+EVEN = (40, 40)  # rows of each source per batch
+UNEVEN = (240, 40)
 # Every batch is a period, and nothing is on trial: a test has few batches, and what it shifts is large.
 CONTROL: dict[str, Any] = {"mode": "auto", "period": 0, "warm_up": 3, "window": 3, "trial": 0, "cool_down": 30}
 
@@ -57,14 +58,16 @@ def drain(world: World, some: list[Batch], numbered: dict[int, Batch], **options
 @pytest.mark.slow
 def test_auto_moves_after_a_shift_and_goes_on_after_a_restart(spark: SparkSession, worlds: Worlds) -> None:
     network = two_queries()
-    world, numbered = worlds(network), dict[int, Batch]()
+    world = worlds(network)
+    numbered = dict[int, Batch]()
     whole = Plan(1, 2, {unit: "ab".index(unit[0]) for unit in units_of(network)})
     drawn = batches(network, [EVEN] * 7 + [UNEVEN] * 10)
     first = drain(world, drawn[:14], numbered, plan=whole, control=CONTROL)
     assert first.control.status.failure is None
     assert PeriodOutcome.MOVED in {record.kind for record in first.control.records}
     assert {first.plan.node_of[f"a-{step}"] for step in range(3)} == {0, 1}  # what has become heavy is on both nodes
-    period, resting = first.control.status.period, dict(first.control._state.moved)
+    period = first.control.status.period
+    resting = dict(first.control._state.moved)
 
     again = drain(world, drawn[14:], numbered, control=CONTROL)
     assert again.control.status.period > period

@@ -93,7 +93,8 @@ def beside(tmp_path: Path) -> Iterator[Callable[..., Beside]]:
 
 
 def test_a_period_lasts_from_commit_to_commit_and_sums_its_batches() -> None:
-    ledger, plan = PeriodAccumulator(NETWORK), Plan(1, 2, dict.fromkeys(units_of(NETWORK), 0))
+    ledger = PeriodAccumulator(NETWORK)
+    plan = Plan(1, 2, dict.fromkeys(units_of(NETWORK), 0))
     assert ledger.take(100.0, batch(plan), 1.0) is None  # nobody knows when the first one began
     assert ledger.take(100.4, batch(plan), 1.0) is None
     found = ledger.take(101.5, batch(plan), 1.0)
@@ -107,7 +108,8 @@ def test_a_period_lasts_from_commit_to_commit_and_sums_its_batches() -> None:
 
 
 def test_what_a_move_took_is_what_its_first_batch_took_beyond_the_usual() -> None:
-    ledger, plan = PeriodAccumulator(NETWORK), Plan(1, 2, dict.fromkeys(units_of(NETWORK), 0))
+    ledger = PeriodAccumulator(NETWORK)
+    plan = Plan(1, 2, dict.fromkeys(units_of(NETWORK), 0))
     for second in range(5):
         ledger.take(float(second), batch(plan), 1.0)
     ledger.expect(2, 3e6)
@@ -131,17 +133,17 @@ def query_facts(*busy: float) -> QueryFacts:
 
 def test_what_queries_took_is_told_by_node() -> None:
     plan = Plan(1, 2, dict.fromkeys(units_of(NETWORK), 0))
-    told = replace(batch(plan), queries=query_facts(0.5, 0.25))
+    described = replace(batch(plan), queries=query_facts(0.5, 0.25))
     other = replace(batch(Plan(1, 3, plan.node_of)), queries=query_facts(9.0, 9.0, 9.0))
     assert query_busy_of([batch(plan)], 1.0) == (0.0, 0.0)
-    assert query_busy_of([other, told, told], 2.0) == (0.5, 0.25)
+    assert query_busy_of([other, described, described], 2.0) == (0.5, 0.25)
 
 
 def test_speed_is_known_only_of_nodes_that_worked() -> None:
     plan = Plan(1, 3, dict.fromkeys(units_of(NETWORK), 0))
-    told = replace(batch(plan), busy=(0.5, 0.01, 3.0), wall=(1.0, 0.02, 2.9))
-    assert speeds_of([told]) == (0.5, 0.0, 1.0)
-    assert speeds_of([batch(Plan(1, 2, plan.node_of)), told]) == (0.5, 0.0, 1.0)  # of another number of nodes
+    described = replace(batch(plan), busy=(0.5, 0.01, 3.0), wall=(1.0, 0.02, 2.9))
+    assert speeds_of([described]) == (0.5, 0.0, 1.0)
+    assert speeds_of([batch(Plan(1, 2, plan.node_of)), described]) == (0.5, 0.0, 1.0)  # of another number of nodes
 
 
 def test_a_shift_changes_the_plan_and_is_written_down(beside: Callable[..., Beside], tmp_path: Path) -> None:
@@ -203,7 +205,8 @@ def test_a_proposal_is_applied_exactly_or_refused(beside: Callable[..., Beside])
     one = beside(mode="propose")
     one.run(8)
     one.run(3, first=3.0)
-    shown, before = one.loop.status.waiting, one.planner.plan
+    shown = one.loop.status.waiting
+    before = one.planner.plan
     assert shown is not None
     with pytest.raises(DroverError, match="there is no proposal 'p0'"):
         one.loop.approve("p0")
@@ -266,7 +269,7 @@ def test_questions_may_come_from_any_thread_while_batches_do(beside: Callable[..
             for _ in range(20):
                 assert one.loop.explain("s0-0").unit == "s0-0"
                 assert one.loop.status.network == NETWORK.name
-        except BaseException as error:  # noqa: BLE001 - told below
+        except BaseException as error:  # noqa: BLE001 - reported below
             failures.append(error)
 
     threads = [threading.Thread(target=ask) for _ in range(3)]

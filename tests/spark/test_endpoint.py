@@ -170,7 +170,8 @@ def test_silent_connections_keep_nobody_out_and_the_oldest_makes_way(
 
 
 def test_a_request_beyond_the_limit_is_told_to_come_back(run: ControlRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    entered, leave = threading.Semaphore(0), threading.Event()
+    entered = threading.Semaphore(0)
+    leave = threading.Event()
 
     def slow(*_: object) -> dict[str, object]:
         entered.release()

@@ -281,6 +281,6 @@ def test_stopping_waits_for_the_batch_and_loses_nothing(
         assert_same_rows(world.output(stream), rows)
 
 
-def test_the_end_of_java_is_told_with_the_way_out() -> None:
+def test_the_end_of_java_is_reported_with_the_way_out() -> None:
     with pytest.raises(DroverError, match="network 'n': Spark's Java process has ended"), readable("network 'n'"):
         raise ConnectionRefusedError("nobody there")

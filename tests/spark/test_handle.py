@@ -19,8 +19,11 @@ class Parts:
 
     def __init__(self, *, closes: bool = False) -> None:
         self.all = MagicMock()
-        self.query, self.driver, self.control = self.all.query, self.all.driver, self.all.control
-        self.queries, self.endpoint = self.all.queries, self.all.endpoint
+        self.query = self.all.query
+        self.driver = self.all.driver
+        self.control = self.all.control
+        self.queries = self.all.queries
+        self.endpoint = self.all.endpoint
         self.query.isActive = False
         self.query.awaitTermination.return_value = None
         self.query.exception.return_value = None

@@ -10,7 +10,7 @@ import pytest
 
 from drover.flow.breadcrumbs import breadcrumbs, read_breadcrumbs
 from drover.flow.schedule import HopNode
-from drover.spark.hanging import LONG, describe_running, long_running, tell_what_ran, watched
+from drover.spark.hanging import LONG, describe_running, log_unfinished_work, long_running, watched
 from tests.spark.test_quarantine import left_behind
 
 
@@ -43,6 +43,6 @@ def test_a_quick_batch_says_nothing(tmp_path: Path, caplog: pytest.LogCaptureFix
 def test_a_start_tells_where_the_last_run_ended(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     left_behind(tmp_path, 4, 0, 1, "f")
     left_behind(tmp_path, 3, 0, 0, "older")
-    tell_what_ran(str(tmp_path), 4)
+    log_unfinished_work(str(tmp_path), 4)
     assert caplog.messages == ["the last run ended in batch 4 while node 1 ran operator f"]
     assert read_breadcrumbs(str(tmp_path)) == []

@@ -49,7 +49,9 @@ def numbered(batches: list[Batch]) -> dict[int, Batch]:
 
 
 def test_nobody_waits_for_rows_after_java_has_ended() -> None:
-    spark, query, driver = MagicMock(), MagicMock(), MagicMock()
+    spark = MagicMock()
+    query = MagicMock()
+    driver = MagicMock()
     spark.conf.get.return_value = "true"
     type(query).status = PropertyMock(side_effect=ConnectionRefusedError("nobody there"))
     close_when_idle(spark, query, driver)

@@ -201,7 +201,8 @@ def test_many_starts_at_once_build_one_home(tmp_path: Path) -> None:
 
 
 def test_another_java_gets_another_home(tmp_path: Path) -> None:
-    one, two = echoing_java(tmp_path / "one"), echoing_java(tmp_path / "two")
+    one = echoing_java(tmp_path / "one")
+    two = echoing_java(tmp_path / "two")
     assert build_home(one, tmp_path) != build_home(two, tmp_path)
 
 

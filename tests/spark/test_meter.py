@@ -26,12 +26,12 @@ def test_statistics_of_a_run_make_a_plan(worlds: Worlds, ordered: list[Batch]) -
     handle = world.start()
     handle.on_batch(meter)
     assert handle.awaitTermination(120)
-    told = loads(dumps(meter.statistics(), world.network), world.network)
-    assert set(told.rates) == {"a", "b"}
-    assert all(rate > 0 for rate in told.rates.values())
-    assert told.operators["both"].selectivity == {"both": pytest.approx(1.0)}
-    assert told.operators["some"].cost is not None
-    profile = make_profile(world.network, [(Origin.MEASURED, told)])
+    shown = loads(dumps(meter.statistics(), world.network), world.network)
+    assert set(shown.rates) == {"a", "b"}
+    assert all(rate > 0 for rate in shown.rates.values())
+    assert shown.operators["both"].selectivity == {"both": pytest.approx(1.0)}
+    assert shown.operators["some"].cost is not None
+    profile = make_profile(world.network, [(Origin.MEASURED, shown)])
     assert profile.counts()["costs"] == {"measured": len(world.network.operators)}
     problem = problem_of(profile, np.ones(2))
     assert set(propose(problem, "searched", default_rng(0)).tolist()) <= {0, 1}

@@ -30,7 +30,8 @@ def network(where: str = "k > 0") -> Network:
 
 def opened(root: Path, *sinks: Sink, of: Network | None = None, allowed: Permissions | None = None) -> OpenedRun:
     fs, path = open_root(str(root))
-    planner, integrity = Planner(str(root), PLAN), Integrity(fs, path)
+    planner = Planner(str(root), PLAN)
+    integrity = Integrity(fs, path)
     return open_checkpoint(str(root), of or network(), {}, sinks, planner, integrity, allowed or Permissions())
 
 
@@ -58,7 +59,7 @@ def test_another_checkpoint_has_another_id(tmp_path: Path) -> None:
     assert opened(tmp_path / "a").run_id != opened(tmp_path / "b").run_id
 
 
-def test_a_batch_that_was_begun_is_told_with_its_plan(tmp_path: Path) -> None:
+def test_a_batch_that_was_begun_is_reported_with_its_plan(tmp_path: Path) -> None:
     opened(tmp_path)
     begin_batch(tmp_path, spark_batch=0)
     found = opened(tmp_path)

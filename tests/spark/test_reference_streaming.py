@@ -106,10 +106,12 @@ def test_chained_windows_equal_spark_streaming(spark: SparkSession, tmp_path: Pa
 
 
 def test_a_join_equals_spark_streaming(spark: SparkSession, tmp_path: Path) -> None:
-    left, right = make_batches(seed=3, count=3, length=40), make_batches(seed=11, count=3, length=40)
+    left = make_batches(seed=3, count=3, length=40)
+    right = make_batches(seed=11, count=3, length=40)
     write_batches(left, tmp_path / "left")
     write_batches(right, tmp_path / "right")
-    a, b = stream_of(spark, tmp_path / "left").alias("a"), stream_of(spark, tmp_path / "right").alias("b")
+    a = stream_of(spark, tmp_path / "left").alias("a")
+    b = stream_of(spark, tmp_path / "right").alias("b")
     near = F.expr("a.k = b.k AND b.ts >= a.ts - INTERVAL 2 SECONDS AND b.ts <= a.ts + INTERVAL 5 SECONDS")
     pairs = a.join(b, near).select(F.unix_micros(F.greatest("a.ts", "b.ts")), "a.k", "a.v", "b.v")
     expected = drained(pairs, tmp_path / "checkpoint", "pairs")

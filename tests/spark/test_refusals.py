@@ -92,7 +92,8 @@ def changed(
     net = drover.Builder("chaos")
     columns = {price if name == "price" else name: kind for name, kind in COLUMNS.items()}
     sources = {name: net.source(name, columns, time="ts", lateness=lateness) for name in names}
-    a, b = sources["a"], sources["b"]
+    a = sources["a"]
+    b = sources["b"]
     both = a.union("both", b)
     compute = {"n": "count(*)", "total": "sum(amount)", "high": f"max({price})"}
     both.filter("some", where).aggregate("windows", compute, size="5 s", advance="2 s", group_by="key").output()

@@ -48,7 +48,8 @@ def run_in_parts(world: World, batches: list[Batch], rng: Generator) -> dict[int
     numbered: dict[int, Batch] = {}
     while batches:
         count = int(rng.integers(1, 3))
-        now, batches = batches[:count], batches[count:]
+        now = batches[:count]
+        batches = batches[count:]
         # A run ends with a batch that closes windows, so the numbers of the next one begin after it.
         first = world.committed() + 1
         numbered |= {first + i: batch for i, batch in enumerate(now)}
@@ -109,8 +110,8 @@ def test_batches_are_told_apart_in_sparks_pages_and_other_jobs_are_left_alone(
     world.add(ordered_batches(world.network, 1, 5))
     world.start(trigger={"processingTime": "0 seconds"}).processAllAvailable()
     store = spark.sparkContext._jsc.sc().statusStore()  # Spark offers no other way to ask
-    told = [job.description().get() for job in _list(spark, store.jobsList(None)) if job.description().isDefined()]
-    assert "drover batch 0: 1 sources, 2 nodes, 1 hops, 1 operators" in told
+    shown = [job.description().get() for job in _list(spark, store.jobsList(None)) if job.description().isDefined()]
+    assert "drover batch 0: 1 sources, 2 nodes, 1 hops, 1 operators" in shown
     assert spark.sparkContext.getLocalProperty("spark.job.description") is None
     assert spark.sparkContext.getLocalProperty("callSite.short") is None
 

@@ -22,7 +22,9 @@ from drover.spark.sink_folders import (
 
 A, B = (RunIdentity(letter * 32) for letter in "ab")
 OLD = RunIdentity("c" * 32, upgraded=True)
-REFUSE, OVERWRITE, ADOPT = ExistingRows.REFUSE, ExistingRows.OVERWRITE, ExistingRows.ADOPT
+REFUSE = ExistingRows.REFUSE
+OVERWRITE = ExistingRows.OVERWRITE
+ADOPT = ExistingRows.ADOPT
 WAYS_OUT = (
     "and rows of this run would be mixed with them. Name another folder, write --overwrite (existing='overwrite') to "
     "delete these files, or --adopt (existing='adopt') to add rows to them."

@@ -52,7 +52,8 @@ def resident(pid: int | str) -> float:
 
 def workers() -> Iterator[float]:
     """Yield the MB of the Python workers of this process: children of a daemon below it."""
-    daemons, parents = set(), {}
+    daemons = set()
+    parents = {}
     for path in Path("/proc").glob("[0-9]*"):
         try:
             command = (path / "cmdline").read_bytes()
@@ -92,12 +93,14 @@ def ticking(spark: SparkSession, seed: int) -> DataFrame:
 def observe(handle: Handle, network: Network, checkpoint: Path) -> list[Look]:
     looks: list[Look] = []
     units = units_of(network)
-    seen, deadline = 0, time.monotonic() + EVERY * PATIENCE
+    seen = 0
+    deadline = time.monotonic() + EVERY * PATIENCE
     while seen < BATCHES:
         progress: list[dict[str, Any]] = handle.batches
         batch = progress[-1]["batch"] if progress else 0
         if batch >= seen + EVERY:
-            seen, deadline = batch, time.monotonic() + EVERY * PATIENCE
+            seen = batch
+            deadline = time.monotonic() + EVERY * PATIENCE
             looks.append(look(checkpoint))
             handle.move(units[len(looks) % len(units)], len(looks) % handle.plan.nodes)
         assert handle.isActive, handle.exception()
@@ -119,7 +122,8 @@ def test_files_and_memory_stay_flat(spark: SparkSession, tmp_path: Path, engine:
     finally:
         handle.stop()
     assert all(sink.count > BATCHES for sink in sinks.values())
-    settled, last = looks[len(looks) // 2], looks[-1]
+    settled = looks[len(looks) // 2]
+    last = looks[-1]
     assert max(one.state for one in looks) < 150
     assert max(one.commits for one in looks) < 150
     assert max(one.plans for one in looks) < 40

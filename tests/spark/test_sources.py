@@ -50,7 +50,8 @@ def test_streams_told_apart_by_a_column(spark: SparkSession, tmp_path: Path) -> 
     reader = spark.readStream.schema("ts timestamp, site string, heat double")
     shared = drover.streams(reader.parquet(str(tmp_path / "in" / "readings")), "site", east="E", west="W")
     other = spark.readStream.schema("ts timestamp, price bigint").parquet(str(tmp_path / "in" / "prices"))
-    sinks, letters = {name: Memory() for name in network().outputs}, Memory()
+    sinks = {name: Memory() for name in network().outputs}
+    letters = Memory()
     handle = run(
         network(),
         {**shared, "prices": other},

@@ -40,7 +40,8 @@ def two_joins() -> Network:
 @both_engines
 def test_spread_joins_give_what_plain_spark_gives(spark: SparkSession, worlds: Worlds) -> None:
     network = two_joins()
-    world, numbered = worlds(network), dict[int, Batch]()
+    world = worlds(network)
+    numbered = dict[int, Batch]()
     batches = ordered_batches(network, 6, 40)
     world.add(batches[:3])
     numbered |= dict(enumerate(batches[:3]))
@@ -62,7 +63,8 @@ def test_spread_joins_give_what_plain_spark_gives(spark: SparkSession, worlds: W
 
 def changing(nodes: int, world: World, changes: list[Change]) -> Handle:
     """Start, and make one change after every batch."""
-    handle, left = world.start(nodes=nodes), deque(changes)
+    handle = world.start(nodes=nodes)
+    left = deque(changes)
 
     def change(_figures: object) -> None:
         if left:
@@ -91,7 +93,8 @@ def auto_joins() -> Network:
 @both_engines
 def test_shapes_change_while_it_runs_crashes_and_starts_again(spark: SparkSession, worlds: Worlds) -> None:
     network = auto_joins()
-    world, batches = worlds(network), ordered_batches(network, 10, 40)
+    world = worlds(network)
+    batches = ordered_batches(network, 10, 40)
     world.add(batches[:5])
     changes: list[Change] = [
         lambda handle: (handle.spread("pairs", (2, 2)), handle.spread("near", 3)),

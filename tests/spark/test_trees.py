@@ -82,7 +82,8 @@ def test_operators_climb_out_of_a_full_node_and_results_stay_those_of_the_oracle
     spark: SparkSession, worlds: Worlds
 ) -> None:
     network = tree_network()
-    world, numbered = worlds(network), dict[int, Batch]()
+    world = worlds(network)
+    numbered = dict[int, Batch]()
     drawn = tree_batches([EVEN] * 3 + [SURGE] * 8)
     handle = drain(world, drawn[:7], numbered)
     assert handle.control.status.failure is None
@@ -93,8 +94,8 @@ def test_operators_climb_out_of_a_full_node_and_results_stay_those_of_the_oracle
     assert any(handle.plan.node_of[unit] == CITY for unit in moved if unit.startswith("a-"))
     reasons = [record.reason for record in handle.control.records if record.kind is PeriodOutcome.MOVED]
     assert any(re.search(r"west is at \d+%, above 60%, and hands .* to city", reason) for reason in reasons)
-    told = handle.explain(min(moved))
-    assert "hands" in told.text or "takes" in told.text
+    shown = handle.explain(min(moved))
+    assert "hands" in shown.text or "takes" in shown.text
 
     again = drain(world, drawn[7:], numbered)
     assert again.batches[0]["plan"] == handle.plan.number  # where operators are comes from the plan log
@@ -147,7 +148,8 @@ def test_a_run_that_dies_while_operators_move_goes_on_with_the_plan_it_had_writt
     drawn = tree_batches([EVEN] * 2 + [SURGE] * 4)
     world.add(drawn)
     kept = {stream: Once() for stream in world.network.outputs}
-    plans, errors = [], []
+    plans = []
+    errors = []
     with dying(POINTS["after the plan is written"], (2,), raise_crash) as calls:  # the first one that moves something
         for _ in range(2):
             handle = in_step(world.start(nodes=3, sinks=kept, cluster=TREE, control=CONTROL))

@@ -24,7 +24,8 @@ TREE: Final[dict[str, Any]] = {
 }
 CITY, WEST, EAST = range(3)
 CONTROL: Final[dict[str, Any]] = {"mode": "auto", "period": 0}  # every batch is a period
-EVEN, SURGE = (20, 20), (60, 20)  # rows of each source per batch
+EVEN = (20, 20)  # rows of each source per batch
+SURGE = (60, 20)
 
 
 def tree_network() -> Network:

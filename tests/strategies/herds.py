@@ -25,7 +25,9 @@ def herds(
 
     Numbers come from a drawn seed, so that failures shrink in size, not digit by digit.
     """
-    n, k, m = draw(st.integers(1, max_queries)), draw(st.integers(1, max_servers)), draw(st.integers(1, max_sources))
+    n = draw(st.integers(1, max_queries))
+    k = draw(st.integers(1, max_servers))
+    m = draw(st.integers(1, max_sources))
     most = 1 if single else draw(st.integers(1, 4))
     rng = default_rng(draw(SEEDS))
     popularity = rng.exponential(1, m) ** 2 + 1e-9

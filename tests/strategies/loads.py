@@ -20,7 +20,8 @@ CAPACITIES: Final = st.floats(0.1, 10.0)
 @st.composite
 def node_loads(draw: Draw, nodes: int = 5, streams: int = 4, idle: bool = False) -> tuple[Floats, Floats]:
     """L^n, (n, d), and C, (n,); every stream loads some node unless `idle` ones are allowed."""
-    n, d = draw(st.integers(1, nodes)), draw(st.integers(1, streams))
+    n = draw(st.integers(1, nodes))
+    d = draw(st.integers(1, streams))
     flat = draw(st.lists(COEFFICIENTS, min_size=n * d, max_size=n * d))
     coefficients = np.array(flat, dtype=np.float64).reshape(n, d)
     if not idle:

@@ -20,8 +20,10 @@ def problems(
 
     Numbers come from a drawn seed, so that failures shrink in size and in rules, not digit by digit.
     """
-    m, n = draw(st.integers(1, max_units)), draw(st.integers(1, max_nodes))
-    d, h = draw(st.integers(1, 4)), draw(st.integers(2, 8))
+    m = draw(st.integers(1, max_units))
+    n = draw(st.integers(1, max_nodes))
+    d = draw(st.integers(1, 4))
+    h = draw(st.integers(2, 8))
     rng = default_rng(draw(SEEDS))
     coefficients = rng.uniform(0.1, 1, (m, d)) * (rng.random((m, d)) < draw(st.sampled_from([1.0, 0.4])))
     rates = rng.uniform(0, 2, d)
@@ -30,7 +32,8 @@ def problems(
         series[rng.random(m) < 0.4] = 1.0  # constant series have no correlation
     g = draw(st.integers(0, 2 * m)) if m > 1 else 0
     source = rng.integers(0, m, g)
-    names, target = tuple(f"s{t}" for t in range(g)), (source + rng.integers(1, max(m, 2), g)) % m
+    names = tuple(f"s{t}" for t in range(g))
+    target = (source + rng.integers(1, max(m, 2), g)) % m
     links = UnitLinks(names, source, target, rng.random((g, d)), rng.random((g, d)))
     home = rng.integers(0, n, m)  # a plan that keeps the rules below, so that they never contradict each other
     rules = _rules(draw, home, n) if ruled else {}

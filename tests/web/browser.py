@@ -49,7 +49,7 @@ class Browser:
         """Return the result of a script, which begins with `return`."""
         return _send(f"{self.session}/execute/sync", {"script": script, "args": []})
 
-    def tell(self, command: str, **parameters: Any) -> Any:  # Any: JSON
+    def send_command(self, command: str, **parameters: Any) -> Any:  # Any: JSON
         """Send a command of the browser's own protocol."""
         return _send(f"{self.session}/goog/cdp/execute", {"cmd": command, "params": parameters})
 

@@ -21,7 +21,8 @@ from drover.errors import DroverError, shorten
 
 AGAIN: Final = 1.0  # seconds until a command that has failed runs again
 AT_ONCE: Final = 16  # commands that run at the same time
-START, STOP = "start", "stop"
+START: Final = "start"
+STOP: Final = "stop"
 
 
 class HookRunner:

@@ -54,7 +54,7 @@ class PeerConnections:
         return await asyncio.start_server(self._serve, *address, limit=LONGEST)
 
     async def send_to(self, neighbour: int) -> None:
-        """Send the queued messages to a neighbour, for ever.
+        """Send the queued messages to a neighbour, forever.
 
         A connection opens when there is a message: the neighbour disconnects silent callers, and messages that are
         written into a closed connection are lost without an error.

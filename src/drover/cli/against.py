@@ -1,4 +1,4 @@
-"""`drover check --against`: what a run with this network would do to a checkpoint, told without Spark."""
+"""`drover check --against`: what a run with this network would do to a checkpoint, without starting Spark."""
 
 from __future__ import annotations
 

@@ -47,8 +47,8 @@ def check(files: tuple[str, ...], against: str | None, as_json: bool) -> int:
     \b
       traffic.yaml:12: operators.busy.where is 'byte > 9', but ... . Did you mean bytes?
 
-    With --against, it says for every source, table, operator and output whether it keeps its state in a checkpoint,
-    starts anew, mixes rows from before and after the change, is new or gone. Nothing is started or written.
+    With --against, the command shows for every source, table, operator and output whether it keeps its state in a
+    checkpoint, starts anew, mixes rows from before and after the change, is new or gone. It starts and writes nothing.
 
     The exit code is 0 if no file has a fault, and 1 otherwise. With --against, it is 3 if a run would be refused.
     """  # noqa: D301 - click wants the character itself

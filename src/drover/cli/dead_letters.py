@@ -27,7 +27,7 @@ def dead_letters(checkpoint: str, last: int, as_json: bool) -> None:
     """Show the rows that did not fit their source in the run on CHECKPOINT, with the reasons.
 
     If the run names no sink for dead letters, its checkpoint keeps the newest 10,000 of them, up to 16 MB. Otherwise
-    they are in the sink, and this shows their number. With --json, all rows that are kept are printed.
+    they are in the sink, and the command shows their number. --json prints all rows that are kept.
 
     \b
       drover dead-letters /data/traffic

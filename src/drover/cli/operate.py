@@ -51,7 +51,7 @@ def _apply_lines(answer: Json) -> Iterator[str]:
 @click.option("--undo", is_flag=True, help="Use the node again.")
 @json_option
 def drain(node: int, checkpoint: str, undo: bool, as_json: bool) -> None:
-    """Empty NODE and keep it empty until you call the command with --undo; restarts do not matter.
+    """Empty NODE and keep it empty, across restarts, until you run the command with --undo.
 
     The units of NODE move to other nodes in the next period, and nothing else moves. In mode auto, the run moves them.
     In the modes propose and observe, you apply a proposal.
@@ -99,8 +99,8 @@ def mode(mode: str, checkpoint: str, as_json: bool) -> None:
 def move(name: str, node: int, checkpoint: str, as_json: bool) -> None:
     """Move unit NAME of a running network to NODE, with its state, from the next batch on.
 
-    The judge is not asked. The control loop does not move the unit again during its cool-down. If the network has no
-    unit NAME, the command moves the submitted query of that name.
+    drover does not ask the judge. The control loop does not move the unit again during its cool-down. If the network
+    has no unit NAME, the command moves the submitted query of that name.
     """
     answer = ask(checkpoint, "move", unit=name, node=node)
     if "query" in answer:
@@ -117,11 +117,11 @@ def move(name: str, node: int, checkpoint: str, as_json: bool) -> None:
 def resume(name: str, checkpoint: str, as_json: bool) -> None:
     """Run the parked operator NAME again, with the state it had before it failed.
 
-    It works off the rows that it holds first, and then runs as ever. A running network does this with its next batch,
-    even if no rows come. A stopped one does so when it starts again. If the operator fails again, it is parked again
-    and keeps what it holds. `drover status` lists the parked operators.
+    The operator first processes the rows that it holds, and then continues as usual. A running network does this with
+    its next batch, even if no rows arrive. A stopped one does so when it starts again. If the operator fails again,
+    drover parks it again, and it keeps its rows. `drover status` lists the parked operators.
 
-    To mend a function of your own, stop the run, correct the function, resume its operator, and start the run.
+    To fix a function of your own, stop the run, correct the function, resume its operator, and start the run.
 
     \b
       drover status /data/checkpoint

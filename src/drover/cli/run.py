@@ -44,7 +44,7 @@ PARKED: Final = 3  # exit code
 @click.option(
     "--engine",
     type=click.Choice([engine.value for engine in EngineChoice]),
-    help="What computes batches: Spark jobs with a shuffle per hop, nodes that stay, or whatever fits.",
+    help="What computes batches: Spark jobs with a shuffle per hop, resident nodes, or whichever fits.",
 )
 @click.option("--once", is_flag=True, help="End when all rows that are available now are processed.")
 @click.option("--for", "limit", metavar="SECONDS", type=click.FloatRange(0, min_open=True), help="End after SECONDS.")
@@ -98,13 +98,13 @@ def run(
 
     FILE is a run file: it names the network, its sources, its sinks and the checkpoint. A run that was stopped or
     killed continues when you start it again on its checkpoint. --nodes and --plan apply to a new checkpoint only.
-    Progress is shown on standard error.
+    drover shows progress on standard error.
 
-    A network that was changed since continues, too, unless state would be lost. Then the run is refused before Spark
-    starts, with a list and the option --allow-changes to continue. See `drover check --against`.
+    If the network has changed since, the run continues unless state would be lost. In that case, drover refuses before
+    Spark starts and lists the changes; --allow-changes accepts them. See `drover check --against`.
 
-    An operator that fails is parked and holds its input, unless the run file says otherwise (on_failure). With --once,
-    the exit code is 3 if operators are parked at the end.
+    drover parks an operator that fails, and the operator holds its input, unless the run file says otherwise
+    (on_failure). With --once, the exit code is 3 if operators are parked at the end.
 
     \b
       drover check examples/traffic.run.yaml

@@ -14,6 +14,7 @@ from drover.cli.load_options import load_options
 from drover.cli.plan import print_policies
 from drover.cli.whatif.limits import MOST_SECONDS
 from drover.errors import visible
+from drover.sim.table_files import DEFAULT_FORMAT, TABLE_WRITERS
 
 if TYPE_CHECKING:
     from drover.cli.whatif.answer import SimulationReport
@@ -119,8 +120,8 @@ EVENT: Final = "NODE@SECONDS"
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["parquet", "csv", "json"]),
-    default="parquet",
+    type=click.Choice(list(TABLE_WRITERS)),
+    default=DEFAULT_FORMAT,
     show_default=True,
     help="Format of the tables.",
 )
@@ -133,7 +134,7 @@ EVENT: Final = "NODE@SECONDS"
     callback=print_policies,
     help="List the policies, and exit.",
 )
-def simulate(plot: str | None, out: str | None, form: Any, as_json: bool, **options: Any) -> None:
+def simulate(plot: str | None, out: str | None, form: str, as_json: bool, **options: Any) -> None:
     """Simulate a network with other rates, fewer nodes or another policy, and show what would happen.
 
     NETWORK is a network file, or a run file, of which only the network is used; - means standard input. Rates, costs
@@ -145,10 +146,11 @@ def simulate(plot: str | None, out: str | None, form: Any, as_json: bool, **opti
       drover simulate traffic.yaml --trace rates.csv --compare stay,cor-bal,correlation --plot answer.png
       drover simulate traffic.yaml --plan plan.json --add 4@30 --capacity 4=2 --policy largest-first --json
 
-    Every operator is a queue with a cost per row. That includes aggregates: results leave at once, as many as the
-    selectivity says, not when a window closes. So latency is waiting and working time, without the length of windows. A
-    join keeps the rows of its windows, and its work grows with the pairs. When a node goes, the policy places its
-    units, or largest-first if there is no policy; the other units stay. See docs/how-to/simulate.md.
+    Every operator is a queue with a cost per row. That includes aggregates: they emit results at once, in the number
+    that their selectivity gives, not when a window closes. So latency is waiting and processing time, and does not
+    include the length of windows. A join keeps the rows of its windows, and its work grows with the pairs. When a node
+    is lost or drained, the policy places its units, or largest-first if there is no policy; the other units stay. See
+    docs/how-to/simulate.md.
     """  # noqa: D301 - click wants the character itself
     from drover.cli.whatif import answer, data, plot as plots, scenario, text  # noqa: I001, PLC0415 - numba takes a second
 

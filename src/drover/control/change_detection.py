@@ -44,6 +44,7 @@ def node_costs(columns: Columns, network: Network, node_of: Ints, capacity: Floa
     costs = costs_in(columns, network)
     known = ~np.isnan(costs)
     mean = np.where(known, costs, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+    # All periods are weighed by the latest rates, so that only a change of costs can make them differ.
     rates = (rows_into(columns, network) / columns.seconds)[:, -COST_FRESH:].mean(axis=1)  # (operators,)
     loads = np.where(known, costs, mean[:, None]) * rates[:, None]
     found = np.zeros((len(capacity), costs.shape[1]))
@@ -78,6 +79,7 @@ def _departs(values: Floats, count: int, least: Floats) -> bool:
     after = values[:, values.shape[1] - count :]
     mean = before.mean(axis=1, keepdims=True)
     scale = np.maximum(FAR * before.std(axis=1, keepdims=True), least[:, None])
+    # Beyond every earlier value, too: a burst that was seen before is not a change, whatever the deviation says.
     above = after > np.maximum(mean + scale, before.max(axis=1, keepdims=True))
     below = after < np.minimum(mean - scale, before.min(axis=1, keepdims=True))
     return bool(above.all(axis=1).any() or below.all(axis=1).any())

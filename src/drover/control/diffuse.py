@@ -63,8 +63,11 @@ def shape_for(
     demand = measured.demand
     if spread == AUTO:
         room = np.sort(np.asarray(free, dtype=np.float64))[::-1]
+        # The low estimate of the load decides about growing and the high one about shrinking. Otherwise, noise would
+        # make a join near a limit change its shape again and again.
         at_least = costs_of(max(measured.load - certainty * measured.error, 0.0), demand, present)
         more = size(demand, at_least, room, fill=FULL)
+        # Nodes that carry hardly more of the load would only add copies of rows.
         had = carried(present, demand, at_least, FULL * float(room[: present.cells].sum()))
         if more.nodes > present.cells and more.carried >= WORTH * had:
             return more.grid
@@ -72,6 +75,7 @@ def shape_for(
         fewer = size(demand, at_most, room, fill=SPARE)
         if fewer.carried == 1.0 and fewer.nodes < present.cells:
             return fewer.grid
+    # The number of instances is right, but rates may have changed since the grid was chosen.
     best = cheapest(present.cells, demand)
     saves = overhead(best, demand) < (1 - BETTER) * overhead(present, demand)
     return best if saves and pays(present, best, demand, payback) else present
@@ -107,8 +111,9 @@ def why_obsolete(context: ControlContext, view: View, proposal: Proposal) -> str
     for shape in proposal.shapes:
         join = next((each for each in spread_joins(context.deployment.network) if each.name == shape.join), None)
         found = None if join is None else _propose_shape(context, view, join)
+        # Work it out again: the load may have changed while the proposal waited.
         if found is None or found.shapes[0].after != shape.after:
-            return f"the load does not call for {shape} any more"
+            return f"the load no longer calls for {shape}"
     return None
 
 
@@ -117,6 +122,7 @@ def _ready(context: ControlContext) -> Iterator[Join]:
     resting = context.state.resting(context.settings.cool_down)
     for join in spread_joins(context.deployment.network):
         spread = context.deployment.plan.instances.get(join.name)
+        # While an older shape has rows in a window, rows go to both shapes. A third shape would add to these copies.
         if spread is not None and len(spread.epochs) == 1 and join.name not in resting:
             yield join
 

@@ -1,6 +1,6 @@
 """Which engine computes the batches of a run, and why.
 
-Rule 1: a choice is made once, when the run starts, and is told with its reason.
+Rule 1: a choice is made once, when the run starts, and is reported with its reason.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class EngineChoice(StrEnum):
     """How batches are computed."""
 
     AUTO = "auto"  # resident if Spark has slots for all nodes and a reader, else shuffle
-    RESIDENT = "resident"  # nodes are Spark tasks that stay
+    RESIDENT = "resident"  # nodes are long-running Spark tasks
     SHUFFLE = "shuffle"  # one Spark job per batch, with a shuffle per hop
 
 

@@ -64,6 +64,7 @@ def explain(unit: str, context: ControlContext, records: Sequence[PeriodRecord])
 def _paths_elsewhere(problem: PlacementProblem, j: int) -> list[float]:
     """Return the mean load of the slowest node, (n,), with unit j on node i and all other units where they are."""
     paths = []
+    # Sums need some node for every unit. The loop places units without a node within a period.
     places = np.where(problem.current == NOWHERE, 0, problem.current)
     for i in range(problem.n):
         places[j] = i
@@ -76,6 +77,7 @@ def _compare_nodes(problem: PlacementProblem, j: int, node: int, paths: Sequence
     best = int(np.argmin(np.where(problem.reachable()[j], paths, np.inf)))
     if problem.pinned[j] != NOWHERE:
         return f"It is pinned to node {problem.pinned[j]}."
+    # Rounding alone must not make another node look better.
     if paths[best] >= paths[node] * (1 - 1e-9):
         return f"No other node would do better: the slowest node is loaded to {paths[node]:.2f} of its capacity."
     return (

@@ -48,6 +48,7 @@ def save_state(fs: FileSystem, root: str, saved: SavedState) -> None:
     """
     window = saved.state.window
     if window.periods:
+        # Each period has a file of its own, so that a step writes one period and not the whole window.
         newest = window.periods[-1]
         write_periods(fs, root, [newest])
         if exists(fs, old := _period_path(root, newest.number - window.length)):
@@ -62,6 +63,7 @@ def save_state(fs: FileSystem, root: str, saved: SavedState) -> None:
         "approved": None if saved.approved is None else asdict(saved.approved),
     }
     data, _ = seal({"format": FORMAT, "batch": 0, **body})
+    # Not forced to disk: losing this file loses no row (rule 2).
     write_whole(fs, _state_path(root), [data], durable=False)
 
 
@@ -110,6 +112,7 @@ def write_records(fs: FileSystem, root: str, newest: Sequence[PeriodRecord]) -> 
     inside = [records.to_json(record) for record in newest if record.period // CHUNK == chunk]
     data, _ = seal({"format": FORMAT, "batch": chunk, "records": inside})
     write_whole(fs, _chunk_path(root, chunk), [data], durable=False)
+    # Only when a new file begins can there be one too many.
     if newest[-1].period % CHUNK == 0:
         for old in _chunks(fs, root)[:-KEPT]:
             delete(fs, _chunk_path(root, old))

@@ -41,6 +41,7 @@ def shares_of(join: str, cells: int, window: Window) -> Floats:
     found = np.full((cells, len(window.periods)), 1 / cells)
     for t, period in enumerate(window.periods):
         busy = [one.busy for k in range(cells) if (one := period.samples.get(own_name(join, k)))]
+        # A period with another number of instances says nothing about the shares of the present ones (rule 2).
         if len(busy) == cells and own_name(join, cells) not in period.samples and sum(busy) > 0:
             found[:, t] = np.array(busy) / sum(busy)
     return found

@@ -89,6 +89,7 @@ def _improve(context: ControlContext, view: View) -> Outcome:
 
 
 def _rng(context: ControlContext) -> Generator:
+    # A generator per period: a decision does not depend on how many numbers earlier periods drew (rule 1).
     return default_rng((context.settings.seed, context.state.period))
 
 
@@ -172,6 +173,7 @@ def _judge_trial(context: ControlContext, view: View, proposal: Proposal) -> Out
         reason = f"{proposal.id} has {settings.trial - periods} more periods to show it"
         return record_outcome(context, view, PeriodOutcome.TRIAL, reason, proposal)
     fresh = problem.series[:, -max(periods, 1) :]
+    # A few fresh periods say little about the scatter, so it is taken from the whole window.
     gain = compare_plans(fresh, problem.current, places, problem.capacity, noise=problem.series)
     certain = gain.certain(settings.certainty)
     kept = f"{gain.mean:.3g} +- {gain.error:.2g} busy seconds per second ({gain.share:.1%}) in {periods} periods"

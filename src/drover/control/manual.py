@@ -27,6 +27,7 @@ def check_move(unit: str, node: int, deployment: Deployment) -> None:
     plan = deployment.plan
     if deployment.hierarchy is not None and unit in plan.node_of:
         deployment.hierarchy.check_move(unit, node, plan.node_of)
+    # Called for its checks: it refuses an unknown unit or node.
     plan.move(unit, node)
     if node in deployment.closed:
         raise DroverError(f"node {node} is lost or drained, so {unit} cannot go there. Choose another node.")

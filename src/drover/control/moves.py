@@ -72,10 +72,12 @@ def choose_moves(
             movable.append(j)
     groups = [movable] if whole else _exchanges(problem.current, wanted, movable)
     made: list[int] = []
+    # A plan that is made as a whole may exceed the limit per period: half of it could be worse than none.
     most = problem.m if whole else settings.most_moves
     while groups := [group for group in groups if group]:
         gains = [_gain(problem, places, wanted, group) for group in groups]
         costs = [price.of(moves_of(problem, group, wanted)) for group in groups]
+        # One group at a time, because each move changes what the others gain.
         best = int(np.argmax(np.divide(gains, costs)))
         if gains[best] <= least:
             break
@@ -134,6 +136,7 @@ def overfull(problem: PlacementProblem, before: Ints, after: Ints, memory: float
     """Return which node would hold more state than allowed under a plan, (m,), or None."""
     held = _held(problem, after)
     had = _held(problem, before)
+    # A node that is above the limit already keeps what it has, but must not get more.
     for node in np.flatnonzero((held > had) & (held > memory)):
         return f"node {node} would hold {held[node]:,.0f} bytes of state, above {memory:,.0f}"
     return None

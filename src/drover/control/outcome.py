@@ -120,7 +120,7 @@ def accept(context: ControlContext, view: View, proposal: Proposal, refusals: Se
 
 
 def why_outdated(context: ControlContext, view: View, proposal: Proposal) -> str | None:
-    """Return why a proposal cannot be carried out any more, or None if it can."""
+    """Return why a proposal can no longer be carried out, or None if it can."""
     if (change := why_base_changed(proposal, context.deployment.plan)) is not None:
         return change
     for move in proposal.moves:
@@ -129,6 +129,7 @@ def why_outdated(context: ControlContext, view: View, proposal: Proposal) -> str
     places = places_of(view, proposal)
     moving = {move.unit for move in proposal.moves}
     for fault in faults(view.problem, places):
+        # Faults of units that stay are not caused by this proposal.
         if fault.path[0] in moving:
             return str(fault)
     return overfull(view.problem, view.problem.current, places, context.settings.memory)

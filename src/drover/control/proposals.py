@@ -43,6 +43,8 @@ def current_proposal(context: ControlContext, records: Sequence[PeriodRecord] = 
     for found in (state.waiting, state.trial):
         if found is not None and why_not_applicable(found, context) is None:
             return CurrentProposal(found, found is state.waiting, _record_of(found, records, context))
+    # Work one out as the loop would. There is no trial, because you decide. The new state is dropped, because asking
+    # changes nothing (rule 1).
     _, record = step(context.with_settings(mode=Mode.PROPOSE, trial=0).with_state(waiting=None, trial=None))
     if record.kind is not PeriodOutcome.PROPOSED or record.proposal is None:
         return CurrentProposal(None, False, record)
@@ -51,7 +53,7 @@ def current_proposal(context: ControlContext, records: Sequence[PeriodRecord] = 
 
 
 def why_not_applicable(proposal: Proposal, context: ControlContext) -> str | None:
-    """Return why a proposal cannot be applied any more, or None if it can."""
+    """Return why a proposal can no longer be applied, or None if it can."""
     state = context.state
     if (change := why_base_changed(proposal, context.deployment.plan)) is not None:
         return change
@@ -75,6 +77,7 @@ def find_proposal(
     known = {**offered} if waiting is None else {**offered, waiting.id: waiting}
     if name not in known:
         ends = (each for each in reversed(records) if each.proposal is not None and each.proposal.id == name)
+        # Its end is more helpful than "no such proposal".
         if (end := next(ends, None)) is not None and end.kind in (PeriodOutcome.MOVED, PeriodOutcome.REFUSED):
             what = "carried out" if end.kind is PeriodOutcome.MOVED else "refused"
             raise DroverError(f"proposal {name} was {what} in period {end.period}: {end.reason}. {NEWEST}")

@@ -89,6 +89,7 @@ class QueryPlacer:
         start, source = self._packed(topics)
         server: Ints = np.asarray(nodes, dtype=np.int64)
         most = max(len(self._sizes), int(server.max()) + 1)
+        # The log may name nodes beyond those of this run.
         capacity = np.ones(most)  # as the last run had it; `set_nodes` brings it up to date
         count = np.arange(len(members))
         self._known = len(self._rates)
@@ -201,6 +202,7 @@ class QueryPlacer:
                 weight=saved.weight[stay],
                 state=saved.state[stay],
                 server=saved.server[stay],
+                # Their numbers are free again; otherwise the herd would grow with every lost node.
                 free=np.concatenate([saved.query[orphaned], saved.free]),
             ),
             self._rng,
@@ -230,6 +232,7 @@ class QueryPlacer:
         return read.start, source[np.lexsort((source, query))]
 
     def _fresh(self, sizes: Floats) -> Herd:
+        # The herd starts with all servers and then closes some: a capacity of 0 is not allowed at the start.
         herd = Herd(self._rates, np.where(sizes > 0, sizes, 1.0), self._rng, self._policy)
         for node in np.flatnonzero(sizes <= 0).tolist():
             herd.remove_server(node)

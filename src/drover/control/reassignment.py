@@ -33,6 +33,7 @@ def reassign(problem: PlacementProblem, orphans: Flags, memory: float) -> Chosen
     held = np.bincount(places[placed], problem.state[placed], problem.n).astype(np.float64)
     reachable = problem.reachable()
     for j in _placing_order(problem, orphans):
+        # Only the memory of a node is a hard limit here: an overloaded node is better than a unit that does not run.
         fits = reachable[j] & (held + problem.state[j] <= memory)
         if fits.any():
             node = _lightest(load + problem.load[j], problem.capacity, fits)

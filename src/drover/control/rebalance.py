@@ -83,6 +83,7 @@ def _choose(context: ControlContext, view: View) -> ChosenMoves:
     settings = context.settings
     price = context.state.move_cost
     problem = _pin_resting(view.problem, context.state.resting(settings.cool_down))
+    # The search stops as soon as nodes are even enough: every move costs, and the next periods will show what is left.
     wanted = even_out(problem, problem.current, AIM)
     if int((wanted != problem.current).sum()) <= settings.most_moves:
         # No least gain here: two uneven nodes among many are a small part of the pressure of all.
@@ -109,8 +110,10 @@ def continue_trial(context: ControlContext, view: View, proposal: Proposal) -> O
         return record_outcome(context, view, PeriodOutcome.TRIAL, reason, proposal)
     problem = view.problem
     places = places_of(view, proposal)
+    # Newer periods may show that other moves are needed; then the loop looks for a new plan.
     if view.spread(places) > AIM.epsilon:
         return None
+    # Only periods since the plan was made and the load changed can confirm it.
     fresh = problem.series[:, -max(state.period - max(proposal.period + 1, state.last_change) + 1, 1) :]
     gain = compare_plans(fresh, problem.current, places, problem.capacity)
     if objection_to(context.settings, view, gain, proposal) is not None:

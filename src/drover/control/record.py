@@ -150,7 +150,7 @@ def _move(body: Mapping[str, Any]) -> Move:
 
 
 def why_base_changed(proposal: Proposal, plan: Plan) -> str | None:
-    """Return why a proposal does not fit the plan any more, or None if it does."""
+    """Return why a proposal no longer fits the plan, or None if it does."""
     if plan.nodes != proposal.nodes:
         return f"it was made for {proposal.nodes} nodes, and there are {plan.nodes} now"
     for shape in proposal.shapes:

@@ -59,6 +59,7 @@ def _renamed_keys(values: Mapping[str, V], renamed: Mapping[str, str]) -> dict[s
 
 def _heirs(values: Mapping[str, V], renamed: Mapping[str, str]) -> Iterable[tuple[str, V]]:
     """Return the entries without those whose name another operator gets."""
+    # If `b` is renamed to `a`, what was measured of the former `a` belongs to an operator that is gone.
     left_out = set(renamed.values()) - set(renamed)
     return [(name, value) for name, value in values.items() if _operator(name) not in left_out]
 

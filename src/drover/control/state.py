@@ -75,8 +75,10 @@ class ControlState:
         """Return the state with one more measurement: moving `size` bytes took so many seconds."""
         if size <= 0:
             return self
+        # A large move outweighs the noise between batches, and a small one does not.
         weight = LEARN * size / (size + MANY)
         found = (1 - weight) * self.move_cost.per_byte + weight * seconds / size
+        # `seconds` is a difference between batches, so noise can make it negative. A negative cost would reward moves.
         return replace(self, move_cost=replace(self.move_cost, per_byte=max(found, 0.0)))
 
     def resting(self, cool_down: int) -> dict[str, int]:
@@ -88,6 +90,7 @@ class ControlState:
 def to_json(state: ControlState) -> dict[str, Any]:  # Any: JSON
     """Return a state as JSON."""
     return {
+        # The keys keep the words of earlier versions, so that their checkpoints can be read.
         "periods": [period_to_json(period) for period in state.window.periods],
         "moved": dict(state.moved),
         "price": asdict(state.move_cost),

@@ -102,6 +102,7 @@ class Hierarchy:
         cpu = [0.0] * len(self.units)
         for operator in network.operators:
             j = number[unit_of(operator)]
+            # An operator without rows in the last period reports no sample, but still has its state.
             newest = next(
                 (each for period in reversed(window.periods) if (each := period.samples.get(operator.name))), None
             )
@@ -186,6 +187,7 @@ def _place_faults(network: Network, cluster: TreeCluster) -> Iterator[Fault]:
 def conflicts(cluster: TreeCluster, settings: Control, nodes: int, plan: str, takes_queries: bool) -> Iterator[Fault]:
     """Yield the settings of a run that a tree excludes."""
     usual = Control()
+    # A setting without an effect would mislead, so it is refused instead of ignored.
     for name in KEYS:
         if name not in OWN and getattr(settings, name) != getattr(usual, name):
             rule = "the nodes of a tree decide by their marks"

@@ -68,6 +68,7 @@ def _negotiate(context: ControlContext, view: View, tree: Hierarchy) -> Proposal
     plan = context.deployment.plan
     agreed = negotiate(tree.node_configs(), [plan.node_of[unit] for unit in tree.units], view.sizes)
     node_of = dict(zip(tree.units, agreed.node_of, strict=True))
+    # Neighbours know only their part of the tree. This checks their agreement against all of it (rule 1 of `tree`).
     planned = tree.check_plan(plan.placed(node_of))
     bytes_of = dict(zip(view.problem.units, view.problem.state.tolist(), strict=True))
     found = moves(plan, planned, bytes_of)

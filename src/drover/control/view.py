@@ -55,6 +55,7 @@ class View:
         """Return whether the mean load of a node is that many standard errors above its capacity."""
         known = self.problem.current != NOWHERE
         found = relative_loads(self.problem.series[known], self.problem.current[known], self.problem.capacity)
+        # A single busy period is not an overload: it would end a trial that protects from moves for nothing.
         scatter = found.std(axis=1) / np.sqrt(found.shape[1])
         return bool((found.mean(axis=1) > 1 + errors * scatter).any())
 
@@ -138,6 +139,7 @@ def _measurements(recent: Window, memory: Window, network: Network) -> Iterator[
 def remaining_capacity(nodes: int, settings: Control, state: ControlState) -> Floats:
     """Return the capacity of each node, (n,), less the mean load of submitted queries in the last periods."""
     capacity = capacities(nodes, settings, state.speeds)
+    # Periods with another number of nodes say nothing about the present nodes.
     loads = [load for load in state.query_loads[-settings.window :] if len(load) == nodes]
     taken = np.mean(loads, axis=0) if loads else np.zeros(nodes)
     return np.maximum(capacity - taken, LEAST * capacity)
@@ -164,6 +166,7 @@ def _state_sizes(window: Window, names: dict[str, str]) -> dict[str, float]:
     for operator, unit in names.items():
         newest = next((each for period in reversed(window.periods) if (each := period.samples.get(operator))), None)
         if newest is not None:
+            # The newest sample, not the mean: a move has to carry what is there now.
             sizes[unit] = sizes.get(unit, 0.0) + newest.state_bytes
     return sizes
 

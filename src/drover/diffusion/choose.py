@@ -93,6 +93,7 @@ def size(demand: Demand, costs: JoinCosts, free: Sequence[float] | Floats, *, fi
     for cells in range(1, min(len(left), MOST_CELLS) + 1):
         grid = cheapest(cells, demand)
         share = carried(grid, demand, costs, fill * float(left[:cells].sum()))
+        # Strictly better only: of two that carry the same, the smaller one makes fewer copies.
         if best is None or share > best.carried:
             best = Sizing(grid, share, overhead(grid, demand))
         if share == 1.0:

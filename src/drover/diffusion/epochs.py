@@ -91,6 +91,7 @@ def begin(epochs: Epochs, grid: Grid) -> Epochs:
 
 def retire(epochs: Epochs, oldest: int | None) -> Epochs:
     """Return the epochs that are still live if `oldest` is the oldest epoch of any row in a window (None: no rows)."""
+    # The current epoch stays, even if windows are empty: the next rows arrive in it.
     least = epochs[-1].number if oldest is None else min(oldest, epochs[-1].number)
     return tuple(epoch for epoch in epochs if epoch.number >= least)
 

@@ -42,12 +42,15 @@ def _rows_by_place(rows: pl.DataFrame, rule: DistributionRule, origin: int) -> I
     """Yield each place that gets rows, with these rows and their draws."""
     if not rows.height:
         return
+    # The first event time makes small batches begin at different draws. With the same start, one instance would get the
+    # first row of every batch.
     first = rows.get_column(rule.time)[:1].dt.epoch("us").fill_null(0)[0]
     start = zlib.crc32(f"{rule.port.reader} {origin} {first}".encode())
     present = rule.epochs[-1].grid
     # Weights may be of an older shape of the join.
     fitting = len(rule.weights) == parts(present, rule.side)
     draws = weighted_draws(rows.height, rule.weights, start) if fitting else cyclic_draws(rows.height, start)
+    # Rows also go where they belong in older epochs, while these have partners in open windows.
     goes = destinations(draws, rule.side, rule.epochs)
     marked = rows.with_columns(pl.Series(DRAW, draws, dtype=pl.UInt32))
     for place in dict.fromkeys(rule.places):

@@ -76,8 +76,10 @@ class _WorksOff:
     def run(self, inputs: Frames, state: UnitState, clock: Watermarks) -> dict[str, pl.DataFrame]:
         """Return the rows of each output for all batches that are held, and for this one."""
         batches = [*held_batches(state, inputs), (inputs, clock)]
+        # One call per batch would lose rows: each call replaces what the last one left for the table.
         if self.at_once:
             batches = [({name: pl.concat([each[name] for each, _ in batches]) for name in inputs}, clock)]
         made = [self.runner.run(rows, state, watermarks) for rows, watermarks in batches]
+        # Only now: if a call fails, the state is thrown away, and the rows are still held.
         state.evict(HELD, self.batch)
         return {stream: pl.concat([each[stream] for each in made]) for stream in made[0]}

@@ -133,6 +133,7 @@ def reshape(
     before = instances_of(join, plan)
     epochs = begin(before.epochs, grid)
     count = instances(epochs)
+    # Instances of older epochs stay until these expire, even if the new grid has fewer cells.
     others = (*before.others, *nodes[: count - 1 - len(before.others)])
     others += _nodes_after(plan, join.name, count)[len(others) :]
     rows, columns = weights
@@ -165,6 +166,7 @@ def request_spread(
     after = before
     if grid != present:
         order = [(before.node_of[name] + number) % before.nodes for number in range(1, before.nodes + 1)]
+        # If every node is closed, the join has to run somewhere all the same.
         order = [node for node in order if node not in closed] or order
         have = len(before.instances[name].others) + 1
         after = reshape(before, join, grid, [order[(number - 1) % len(order)] for number in range(have, grid.cells)])
@@ -211,6 +213,7 @@ def retire_epochs(plan: Plan, network: Network, oldest: Mapping[str, int | None]
             spread = changed[name]
             epochs = retire(spread.epochs, number)
             changed[name] = replace(spread, epochs=epochs, others=spread.others[: instances(epochs) - 1])
+    # This is called after every batch. A new number each time would look like a change of plan.
     return plan if changed == plan.instances else replace(plan, number=plan.number + 1, instances=changed)
 
 
@@ -242,6 +245,7 @@ def chosen_nodes(plan: Plan, join: Join, grid: Grid, free: Sequence[float]) -> t
     without an instance.
     """
     used = (plan.node_of[join.name], *instances_of(join, plan).others)
+    # Nodes with an instance come last: two instances on one node would share its capacity.
     order = sorted(range(plan.nodes), key=lambda node: (node in used, -free[node], node))
     nodes = (*used, *(order[number % len(order)] for number in range(grid.cells)))[: grid.cells]
     rows, columns = weights_of([free[node] for node in nodes], grid)

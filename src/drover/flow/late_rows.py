@@ -55,6 +55,7 @@ def late_rows(network: Network, operator: str, state: UnitState, clock: Watermar
                 pl.lit(operator).alias("operator"),
                 pl.lit(sources_of(network, stream)).alias("source"),
                 pl.col(time).cast(INSTANT).alias("time"),
+                # As in Spark, rows are late by the watermark that the previous batch used.
                 pl.lit(clock.late, dtype=pl.Int64).cast(INSTANT).alias("watermark"),
                 row_json(rows, rows.columns).alias("row"),
             )

@@ -48,6 +48,7 @@ def lend(states: Mapping[tuple[str, str], CachedState], request: PartRequest) ->
         return None
     saved = cached.saved[request.part]
     rows = cached.live.parts.get(request.part)
+    # Checked after the rows were taken: if the state has left the cache, its owner may be changing it (rule 2).
     if rows is None or states.get(key) is not cached or added_since(saved, request.wanted) is None:
         return None
     return LentPart(saved, rows)

@@ -50,7 +50,7 @@ class WatermarkCaps:
 
 @dataclass(frozen=True, slots=True)
 class Parking:
-    """The parked operators of one batch; `resumed` work off what they hold and then run as ever.
+    """The parked operators of one batch; `resumed` process what they hold and then run as usual.
 
     `discarded` are parked and no longer hold their input. What they held is dropped with this batch.
     """
@@ -101,6 +101,7 @@ class Parking:
         before = self.resumed.get(name)
         if before is None or not (before.holds and failed.holds):
             return failed
+        # It keeps its frozen watermark and its date: the rows that it holds are from then.
         return replace(before, reason=failed.reason)
 
     def after(self, held: Iterable[HeldInput]) -> dict[str, ParkedOperator]:

@@ -64,6 +64,7 @@ def write_plan(fs: FileSystem, root: str, entry: PlanLogEntry) -> None:
 
 def read_plan(fs: FileSystem, root: str, batch: int) -> PlanLogEntry | None:
     """Return the entry that holds for `batch`: the last one written for it or for an earlier batch."""
+    # A plan is written only when it changes, so the entry of an earlier batch may hold.
     written = max((number for number in _batches(fs, root) if number <= batch), default=None)
     if written is None:
         return None

@@ -36,12 +36,14 @@ def recall(root: str, operator: str, saved: Saved, known: Saved, kept: UnitState
     parts = {}
     for part, one in saved.items():
         missing = added_since(known.get(part, PartState()), one)
+        # If the cached rows cannot be trusted, the whole part is read.
         wanted[operator, part] = one.segments if missing is None else missing
         if missing is not None and part in known and part in kept.parts:
             parts[part] = _since(kept.parts[part], one.bound, known[part].bound)
     found = _read(root, wanted)
     size = 0
     for (_, part), rows in found.items():
+        # Segments are dropped as a whole, so one that is still there may have expired rows among live ones.
         live = _since(rows, saved[part].bound, None)
         size += int(live.estimated_size())
         parts[part] = pl.concat([parts[part], live], rechunk=False) if part in parts else live

@@ -66,6 +66,7 @@ def make_schedule(network: Network, plan: Plan) -> Schedule:
     for operator in network.order:
         placed: list[tuple[Operator, int]] = [(operator, plan.node_of[unit_of(operator)])]
         if isinstance(operator, Join) and operator.spread is not None:
+            # Also with one instance: its rows need draws, because windows that are open now may be spread later.
             placed = [*make_instances(operator, plan)]
         places = []
         for runner, node in placed:
@@ -83,6 +84,7 @@ def make_schedule(network: Network, plan: Plan) -> Schedule:
         makers = made_at.get(stream, ())
         # With several makers, the stream travels even to their own nodes: each has only a part of the rows.
         routes[stream] = tuple(sorted(read_at - set(makers if len(makers) == 1 else ())))
+    # At least one, even if sources go straight to the sinks.
     hops = 1 + max((place.hop for place in runs), default=0)
     return Schedule(hops, plan.nodes, runs, place_of, routes, _distributions(network, plan, spread), made_at)
 
@@ -108,5 +110,6 @@ def arrival(made_at: tuple[HopNode, ...], node: int) -> int:
     """Return the hop in which `node` can read a stream that is made at these places; at none, if it is a source."""
     if not made_at:
         return 0
+    # On the same node, rows pass in memory and can be read in the hop that makes them.
     alone = len(made_at) == 1 and made_at[0].node == node
     return made_at[0].hop if alone else 1 + max(place.hop for place in made_at)

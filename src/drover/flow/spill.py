@@ -43,6 +43,7 @@ def spill(frames: Iterable[Frame], root: str, name: str) -> list[Frame]:
     size = 0
     for frame in coming:
         first.append(frame)
+        # Only so much is kept in memory until it is clear whether a file is needed.
         size += len(frame.payload) if _belongs_in_file(frame) else 0
         if size > INLINE:
             break

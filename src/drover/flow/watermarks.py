@@ -39,6 +39,7 @@ class SourceProgress:
             if source.name in latest:
                 # Spark truncates both to milliseconds before it subtracts; otherwise results would differ from Spark's.
                 reached = (latest[source.name] // 1000 - source.lateness // 1000) * 1000
+                # A batch may have only old rows, but a watermark never goes back: windows that it closed stay closed.
                 now[source.name] = max(reached, now.get(source.name, reached))
         return replace(self, late=self.now, now=now)
 
@@ -82,6 +83,7 @@ def operator_watermarks(
 
 
 def _least(sources: frozenset[str], reached: Mapping[str, Micros]) -> Micros | None:
+    # A source without rows so far holds the operator back: its first row may have any time (rule 2).
     if not sources or any(source not in reached for source in sources):
         return None
     return min(reached[source] for source in sources)

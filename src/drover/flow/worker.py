@@ -318,6 +318,7 @@ def _save(
         for operator, state in states.items()
         for delta in deltas_of(operator, state, assignment.saved.get(operator, {}), assignment.rewritten | rewritten)
     ]
+    # Most places change no state, and a file takes time even if it is empty.
     if not deltas:
         return ()
     fs, path = open_root(assignment.root)

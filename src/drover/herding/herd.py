@@ -181,6 +181,7 @@ class Herd:
         if not (np.isfinite(capacity) and capacity > 0):
             raise ProblemError(f"capacity is {capacity}, but must be above 0 and finite. Set the size of the server.")
         sizes = self._state.capacity
+        # Reused, so that arrays do not grow when servers come and go.
         gone = np.flatnonzero(sizes <= 0)
         j = int(gone[0]) if len(gone) else len(sizes)
         self._state = with_server(self._state, j, float(capacity))

@@ -137,6 +137,7 @@ class HerdingProblem:
         largest = float(self.weight.max())
         coarse = fair + largest - least / 2 / self.k
         limits = np.maximum((1 + self.slack) * fair * (1 + ROUNDING), coarse)
+        # A multiple of the grain, like the loads that are compared with it (rule 3).
         return np.asarray(np.floor(limits / GRAIN) * GRAIN)
 
     def sources_of(self, q: int) -> Ints:
@@ -164,4 +165,5 @@ def round_to(values: ArrayLike, grain: float) -> Floats:
     """Return values as multiples of a grain; positive values stay positive."""
     array = np.asarray(values, dtype=np.float64)
     rounded = np.round(array / grain) * grain
+    # A weight of 0 would let any number of queries onto one server.
     return np.asarray(np.where((array > 0) & (rounded == 0), grain, rounded))

@@ -54,6 +54,7 @@ class Roster:
 
     def add(self, numbers: Ints, given: HerdingProblem) -> None:
         """Store queries, (n,), under their numbers; they have no server yet."""
+        # Before the new sources are appended, so that they are not copied twice.
         self._compact()
         store = self.store
         offset = len(self.store.source)

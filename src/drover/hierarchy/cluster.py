@@ -92,6 +92,7 @@ class TreeClusterCodec:
         given = found.get("marks", Fields((), node.line))
         marks = gatherer.fields(("marks",), Scalar("marks", node.line), given, MARKS, "the section marks")[0]
         pairs = gatherer.value(("at",), AT.read(found["at"])) if "at" in found else ()
+        # The checks below compare names, which is possible only if all fields could be read.
         if gatherer.faults:
             return Decoded(None, tuple(gatherer.faults))
         at = dict(pairs)
@@ -193,6 +194,7 @@ def _shape_faults(nodes: Given) -> Iterator[Fault]:
         while at not in rooted and at not in way:
             way[at] = None
             at = nodes[at]["parent"]
+        # One cycle is enough to report: all nodes below it would be reported, too.
         if at not in rooted:
             rule = f"through {' and '.join([*way, at][1:4])} it never reaches the root {roots[0]}"
             yield Fault(

@@ -6,7 +6,7 @@ Rule 2: the receiver decides on each hand-over once and writes the decision befo
 changes. The receiver repeats the same answer on every repeated hand-over, also after a crash and also if it refused.
 Rule 3: a giver that waits for answers accepts, gives and promises nothing else. So no operator crosses a hand-over that
 is on its way, and every operator stays on the path of its inputs.
-Rule 4: no node waits for ever: a giver that receives a hand-over refuses it at once.
+Rule 4: no node waits forever: a giver that receives a hand-over refuses it at once.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ def hand_over(node: NodeState, round_: Round, chosen: Mapping[int, Sequence[Bund
     """Stop the chosen bundles, by receiver, and send them."""
     for receiver, bundles in chosen.items():
         handover = Handover(node.node, receiver, round_, node.durable.serial + 1, tuple(bundles))
+        # In the journal before the message leaves: a giver that dies now must know what it has handed over (rule 1).
         node.write(HandedOut(handover))
         node.actions.append(Stop(handover.operators))
         node.messages.append(handover)

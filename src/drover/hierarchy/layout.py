@@ -277,6 +277,7 @@ def _build(
         thresholds=TreeThresholds(**marks),
         timing=Timing(**timing),
     )
+    # Checked here, because agents rely on it: a transfer is safe only from a valid placement.
     for fault in placement_faults(layout.tree, layout.queries, layout.node_of):
         raise ProblemError(f"{fault}. Place every operator on a node that all its inputs pass.")
     return layout

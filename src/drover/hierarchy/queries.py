@@ -104,6 +104,7 @@ def grouped(queries: Queries, group_of: Sequence[int]) -> Queries:
     inputs: list[dict[int, None]] = [{} for _ in range(max(group_of, default=-1) + 1)]
     entries: list[dict[int, None]] = [{} for _ in inputs]
     for j, group in enumerate(group_of):
+        # Streams within a group do not leave its node, so they are no inputs of it.
         inputs[group] |= dict.fromkeys(group_of[other] for other in queries.inputs[j] if group_of[other] != group)
         entries[group] |= dict.fromkeys(queries.entries[j])
     return Queries(tuple(map(tuple, inputs)), tuple(map(tuple, entries)))

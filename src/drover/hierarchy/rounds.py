@@ -65,6 +65,7 @@ def _offers(node: NodeState, round_: Round) -> Iterator[Request]:
 def answer_offer(node: NodeState, request: OfferRequest, now: float) -> Phase:
     """Reply which bundles of an offer this node would take [Kots14, listing 4]."""
     use = node.use()
+    # A receiver that is underloaded itself is served first: one hand-over then helps both.
     urgent = node.level(use) <= node.config.thresholds.lower
     found: list[Bundle] = []
     known: set[int] = set()
@@ -164,6 +165,7 @@ def conclude_round(node: NodeState, now: float) -> Phase:
     replies = sorted(
         node.replies.values(), key=lambda reply: not reply.urgent
     )  # the sort is stable: equals stay in order of arrival
+    # Neighbours that did not reply are left out. Clear ends the promise of a reply that may still be on its way.
     chosen = _choose_offers(node, replies) if node.phase is Phase.OFFERING else _choose_takes(node, replies)
     _send_clear(
         node, (*node.asked, *(reply.sender for reply in replies if reply.bundles and reply.sender not in chosen))

@@ -61,6 +61,7 @@ class Tree:
                 continue
             first[node] = seen
             seen = seen + 1
+            # Visited again after all its children, when the end of its range is known.
             stack.append(~node)
             for child in reversed(self.children[node]):
                 depth[child] = depth[node] + 1

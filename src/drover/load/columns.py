@@ -50,6 +50,7 @@ def columns_of(window: Window, network: Network) -> Columns:
 def _columns(period: Period, network: Network) -> Columns:
     """Return a period as arrays; the period keeps them for the next call with the same network."""
     known = period.kept.get("columns")
+    # Another network has other rows; a changed network is another object.
     if known is not None and known[0] is network:
         found: Columns = known[1]
         return found
@@ -72,6 +73,7 @@ def measured_in(window: Window, network: Network) -> Statistics:
     """Return the statistics of a window, as `measured` does, but only for the operators of a network."""
     columns = columns_of(window, network)
     took, gave, busy = (each.sum(axis=1).tolist() for each in (columns.took, columns.gave, columns.busy))
+    # Only periods with a sample count: a missing one does not mean that there were no rows.
     seconds = (columns.there * columns.seconds).sum(axis=1).tolist()
     operators: dict[str, Behaviour] = {}
     port = 0

@@ -44,6 +44,7 @@ def carryover_factors(columns: Columns, network: Network, fresh: int) -> Floats:
     linear = np.array([operator.pair_windows is None for operator in network.order], dtype=np.bool_)
     likely = CHANCE * scatter * np.sqrt(1 / np.maximum(n, 1) + 1 / np.maximum(k, 1))
     agree = linear & (n >= KNOWN) & (k > 0) & (new > 0) & (np.abs(new - old) <= likely)
+    # Many periods before the change and few after it: together they scatter least.
     pooled = (n * old + k * new) / np.maximum(n + k, 1)
     return np.where(agree, pooled / np.where(new > 0, new, 1.0), 1.0)
 

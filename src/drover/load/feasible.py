@@ -114,6 +114,7 @@ def feasible_ratio(weights: Floats, points: Floats) -> float:
         return 1.0
     if not np.isfinite(weights).all():
         return 0.0
+    # In blocks, because BLAS starts threads for larger products, and these would wait longer than they work.
     block = max(1, ALONE // weights.size)
     highest = [(points[at : at + block] @ weights.T).max(axis=1) for at in range(0, len(points), block)]
     with np.errstate(divide="ignore"):  # while units are unplaced, a direction without load has no end
@@ -134,6 +135,7 @@ def estimate(weights: Floats, seed: int, count: int = POINTS, scramblings: int =
     from scipy.special import stdtrit  # noqa: PLC0415 - as above
 
     reach = float(stdtrit(scramblings - 1, (1 + CONFIDENCE) / 2) * ratios.std(ddof=1) / math.sqrt(scramblings))
+    # If all scramblings agree, the interval must still allow for rounding.
     reach = max(reach, ROUNDING * ratio)
     return Estimate(ratio, max(0.0, ratio - reach), ratio + reach)
 

@@ -167,6 +167,8 @@ class _Cluster:
         Also return the node that overloads first. x is 0 if the base itself overloads a node.
         """
         limits = self._solve(base, direction) if self.is_linear else self._search(base, direction)
+        # Just beyond the limit, the node that overloads first is the fullest. At the limit itself, rounding would
+        # decide.
         beyond = np.where(np.isfinite(limits), limits, 0.0) * (1 + 1e-6) + 1e-12
         relative = self.loads(base + beyond * direction) / self.capacity[:, None]
         firsts = [int(i) if math.isfinite(limit) else None for i, limit in zip(relative.argmax(0), limits, strict=True)]
@@ -176,6 +178,7 @@ class _Cluster:
         left = self.capacity[:, None] - self.loads(base)
         slope = self.loads(direction)
         limits = np.divide(left, slope, out=np.full(left.shape, np.inf), where=slope > 0).min(axis=0)
+        # The base alone overloads a node, so nothing can grow.
         limits = np.where((left < 0).any(axis=0), 0.0, limits)
         return np.maximum(limits, 0.0)
 

@@ -66,7 +66,9 @@ def linear_model(profile: Profile, unit_of: Mapping[str, str], *, with_streams: 
         for index, value in vector.items():
             loads[rows[unit_of[operator]], index] += value
     streams = _dense(expansion.streams, len(expansion.names)) if with_streams else {}
+    # Sources stay as they are; only the added variables may be merged.
     added, mixture = needed(np.vstack([loads[:, d:], *(vector[None, d:] for vector in streams.values())]))
+    # Sources are kept even if no unit reads them: rates and bounds are given by source.
     columns = [*range(d), *(d + index for index in added)]
     values = np.array(expansion.values)
     return LinearModel(

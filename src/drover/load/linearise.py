@@ -65,6 +65,7 @@ def _expand_join(join: Operator, profile: Profile, rates: Mapping[str, float], e
         expansion.streams[join.name] = {index: 1.0}
         return
     left, right = join.inputs
+    # The output rate cannot stand for the load here, because it is 0 or has no fixed ratio to it.
     matched = profile.gains[join.name] * rates[left] * rates[right]
     index = expansion.add(f"rows into {join.name}", matched)
     expansion.loads[join.name] = {index: cost}

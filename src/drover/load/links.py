@@ -60,6 +60,7 @@ def find_links(
     found = [
         (stream, numbers[maker], numbers[reader])
         for stream, maker in makers.items()
+        # Two readers in one unit share one transfer of the stream.
         for reader in dict.fromkeys(unit_of[operator.name] for operator in network.readers[stream])
         if reader != maker
     ]

@@ -107,6 +107,7 @@ def _first(names: Iterable[str], known: Iterable[tuple[Origin, Mapping[str, V]]]
     """Return the first known value of each name, with its origin, in the order of the names."""
     found: dict[str, tuple[Origin, V]] = {}
     for origin, values in known:
+        # The first value wins: the most trusted statistics come first (rule 1).
         found = {name: (origin, value) for name, value in values.items()} | found
     return {name: found[name] for name in names}
 

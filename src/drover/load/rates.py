@@ -65,6 +65,7 @@ def find_gains(
         if operator.pair_windows is not None:
             rates = found_at.get(operator.name, streams)
             left, right = (_idle_if_tiny(float(rates.get(side, 0.0))) for side in operator.inputs)
+            # A gain of two idle sides would be 0 / 0.
             left, right = left or right or 1.0, right or left or 1.0
             rows = left if len(set(operator.inputs)) == 1 else left + right  # a stream joined with itself is read once
             gains[operator.name] = rows / (left * right)

@@ -43,6 +43,7 @@ def _added(one: Sample, other: Sample) -> Sample:
         _summed(one.rows_in, other.rows_in),
         _summed(one.rows_out, other.rows_out),
         one.busy + other.busy,
+        # State is a level, not a flow: adding it up over batches would count the same bytes again.
         max(one.state_bytes, other.state_bytes),
     )
 

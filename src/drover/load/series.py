@@ -60,12 +60,14 @@ def measured_series(
     took, gave, busy = (each / columns.seconds for each in (columns.took, columns.gave, columns.busy))
     seen = _seen(network, took, profile.gains)
     known = seen > 0
+    # Avoids a division by 0; these entries are replaced below.
     divisor = np.where(known, seen, 1.0)
     ideal = np.zeros_like(seen)  # rows per second
     port = 0
     for row, operator in enumerate(network.order):
         ideal[row] = rows_in(operator, streams, profile.gains)
         for name in operator.outputs:
+            # An operator that had rows shows its selectivity; otherwise the profile's is used.
             ratio = np.where(known[row], gave[port] / divisor[row], profile.selectivities[name])
             streams[name] = ratio * ideal[row]
             port += 1

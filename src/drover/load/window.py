@@ -142,6 +142,7 @@ def _varies(window: Window, operator: str, behaviour: Behaviour, most: float) ->
     for stream in behaviour.selectivity:
         counted = [(sum(sample.rows_in.values()), sample.rows_out.get(stream, 0.0)) for sample in samples]
         ratios = np.array([out / rows for rows, out in counted if rows])
+        # With fewer periods, chance alone would look like variation.
         if len(ratios) >= FEWEST and float(ratios.std()) > most * float(ratios.mean()):
             return True
     return False

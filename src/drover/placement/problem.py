@@ -133,6 +133,7 @@ class PlacementProblem:
             for group in groups:
                 if len(set(group)) != len(group) or not all(0 <= j < m for j in group):
                     raise ProblemError(f"{name} has {group}, but a group names each unit once, from 0 to {m - 1}.")
+        # Found here, where the unit can be named. A policy would only find no plan.
         for j in np.flatnonzero(~self.reachable().any(axis=1)):
             raise ProblemError(
                 f"allowed and pinned leave no node for unit {self.units[j]!r}. Allow one node, or remove the pin."

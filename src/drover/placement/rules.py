@@ -81,6 +81,7 @@ def fuse(problem: PlacementProblem, groups: Groups | None = None) -> Fused:
     if fused == problem.m:
         return Fused(replace(problem, together=()), owner)
     members = [np.flatnonzero(owner == unit) for unit in range(fused)]
+    # Fused units inherit the rules of all their members.
     apart = tuple(tuple(int(owner[j]) for j in group) for group in problem.apart)
     for group, found in zip(problem.apart, apart, strict=True):
         if len(set(found)) < len(found):
@@ -209,6 +210,7 @@ def _backtrack(
 
     def options(j: int) -> list[int]:
         taken = set(places[conflicts.of_unit(j)].tolist())
+        # The proposed node first: a repair should change little of the proposal (rule 2).
         order = sorted(range(problem.n), key=lambda i: (i != proposed[j], busy[i], i))
         return [i for i in order if reachable[j, i] and i not in taken]
 

@@ -119,9 +119,9 @@ def _network(folder: Path, path: str) -> tuple[Network | None, tuple[Fault, ...]
     try:
         return load_network(_resolved(folder, path)), ()
     except FaultsError as error:
-        told = count(len(error.faults), "fault")
+        shown = count(len(error.faults), "fault")
         first = error.faults[0]
-        rule = f"it must be a valid network file ({told})" if first.path != ("file",) else f"it is {first.value}"
+        rule = f"it must be a valid network file ({shown})" if first.path != ("file",) else f"it is {first.value}"
         return None, (Fault(("network",), shorten(path), rule, f"See drover check {path}."),)
 
 

@@ -206,8 +206,8 @@ SETTINGS: Final = (
     Field(
         "engine",
         ChoiceField("an engine", tuple(EngineChoice)),
-        "what computes batches (docs/how-to/engines.md): Spark jobs with a shuffle per hop (shuffle), nodes that stay "
-        "(resident), or resident where it fits (auto); `--engine` overrides it",
+        "what computes batches (docs/how-to/engines.md): Spark jobs with a shuffle per hop (shuffle), resident "
+        "nodes (resident), or resident nodes where they fit (auto); `--engine` overrides it",
         Default(str(DEFAULT_ENGINE)),
     ),
     Field(

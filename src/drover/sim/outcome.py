@@ -12,13 +12,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 import polars as pl
 
-from drover.errors import DroverError
+from drover.sim.table_files import DEFAULT_FORMAT, write_table
 
-Format: TypeAlias = Literal["parquet", "csv", "json"]
 TABLES: Final = ("periods", "nodes", "outputs", "moves")
 
 
@@ -40,23 +39,12 @@ class SimulationResult:
     moves: pl.DataFrame
     places: tuple[int, ...]  # node of each unit at the end
 
-    def write(self, folder: Path, form: Format = "parquet") -> tuple[Path, ...]:
+    def write(self, folder: Path, form: str = DEFAULT_FORMAT) -> tuple[Path, ...]:
         """Write every table and the summary into a folder; return the files."""
-        if form not in {"parquet", "csv", "json"}:
-            raise DroverError(f"format is {form!r}, but must be parquet, csv or json. Choose one.")
         folder.mkdir(parents=True, exist_ok=True)
         written = [folder / "summary.json"]
         written[0].write_text(json.dumps(self.summary_json(), indent=2) + "\n", encoding="utf-8")
-        for name in TABLES:
-            table: pl.DataFrame = getattr(self, name)
-            path = folder / f"{name}.{form}"
-            if form == "parquet":
-                table.write_parquet(path)
-            elif form == "csv":
-                table.write_csv(path)
-            else:
-                table.write_json(path)
-            written.append(path)
+        written.extend(write_table(getattr(self, name), folder, name, form) for name in TABLES)
         return tuple(written)
 
     def summary_json(self) -> dict[str, float | None]:

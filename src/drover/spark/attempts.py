@@ -88,7 +88,7 @@ class Attempts:
             if one.holds and one.bytes > self.policy.hold_bytes:
                 raise DroverError(
                     f"operator {name!r} is parked ({one.reason}) and holds {one.bytes:,} bytes of input, but may hold "
-                    f"{self.policy.hold_bytes:,}. Everything up to here is committed. Mend it, and start again with "
+                    f"{self.policy.hold_bytes:,}. Everything up to here is committed. Fix it, and start again with "
                     f"--resume {name}; or let it hold more: hold_bytes; or give up its rows: on_failure: skip."
                 )
 
@@ -112,14 +112,17 @@ class _BatchAttempts:
         self.run_batch = run_batch
         self.quarantine = Quarantine(run.root)
         self.schedule = make_schedule(run.network, entry.plan)
+        # An entry of the plan log holds until the next one. Of an older one only the plan counts: what it parks and
+        # resumes belongs to its own batch.
         self.entry = entry if entry.batch == start.batch else PlanLogEntry(start.batch, entry.plan)
         self.parking = begin_parking(run.planner.parked, self.entry.resumed, self.entry.parked)
         self._park_first(again=again)
-        caps, without = self.parking.caps(), self.entry.without
-        self.queries = run.queries.begin_batch(start.batch, self.schedule, start.progress, caps, without, again=again)
+        self.queries = run.queries.begin_batch(
+            start.batch, self.schedule, start.progress, self.parking.caps(), self.entry.without, again=again
+        )
 
     def conclude(self) -> Attempt:
-        """Run the batch until nothing fails any more that must not."""
+        """Run the batch until nothing fails that must not fail."""
         while True:
             try:
                 result = self._attempt(self.queries)
@@ -165,8 +168,10 @@ class _BatchAttempts:
         operators = {operator.name for operator in self.run.network.operators}
         by_hand = {name: BY_HAND for name in self.run.without if name in operators - self.parking.names}
         without = {self.run.queries.number_of(name): BY_HAND for name in self.run.without if name not in operators}
+        # It counts for one batch. After that, the commit says what is parked.
         self.run.without = ()
         given_up = {}
+        # A repeated batch keeps what the plan log says, or its rows would differ from those that sinks have (rule 2).
         if self.run.policy.on_failure is OnFailure.SKIP and not again:
             given_up = {name: one.reason for name, one in self.parking.parked.items() if one.holds}
         parked = {**self._parked(by_hand, holds=True), **self._parked(given_up, holds=False)}
@@ -212,6 +217,7 @@ class _BatchAttempts:
         except WorkerDiedError as died:
             if suspect not in self.quarantine.running(self.start.batch, died):
                 raise
+            # A death in a trial must not count as another death of the batch.
             sweep_breadcrumbs(self.run.root, self.start.batch)
             return True
         discard(result.files, self.run.root)

@@ -211,6 +211,7 @@ def gather(frames: list[Frame], files: frozenset[str]) -> BatchResult:
         rows[FrameKind.ROWS],
         rows[FrameKind.DEAD_LETTERS],
         latest,
+        # In a fixed order: nothing may depend on which task ended first.
         tuple(sorted(unpickled[FrameKind.NODE_REPORT], key=lambda report: report.place)),
         tuple(unpickled[FrameKind.ROUTER_REPORT]),
         files,

@@ -116,6 +116,7 @@ def _frame(spark: SparkSession, source: Source, given: Input, wanted: Sequence[C
 def _load(reader: Any, given: Input, wanted: Sequence[Column]) -> DataFrame:
     options = {option.name: option.value for option in given.options}
     ready = reader.options(**options)
+    # Spark's streams of files need a schema. Kafka and others have columns of their own.
     columns = given.columns or (wanted if source_format(given.read or given.replay).has_path else ())
     if columns:
         check_header(given.read or given.replay, given.path, options, [column.name for column in columns])

@@ -32,6 +32,7 @@ def ask(checkpoint: str, name: str, **fields: object) -> Answer:
     where = None if who is None else read(checkpoint, who)
     if where is not None:
         return {"running": True, "live": True, **call(where, name, **fields)}
+    # The files of a run can be read while it works, but only the run itself may change them.
     if who is not None and name in CHANGES:
         raise DroverError(
             f"{who} runs on {checkpoint}, but has no endpoint for requests: it has just started, or was "

@@ -107,6 +107,7 @@ def change_of(fs: FileSystem, root: str, checkpoint: Checkpoint, network: Networ
     if before is None or (checkpoint.batch < 0 and not begun):
         return None
     comparison = compare(before, network, operators_with_rows(checkpoint.version))
+    # A network that only adds or removes operators gives the other rows of the batch as they were (rule 3).
     blocked = begun and not comparison.only_adds and comparison.changes
     return NetworkChange(before, network, comparison, checkpoint.batch + 1 if blocked else None)
 

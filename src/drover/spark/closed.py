@@ -19,8 +19,10 @@ def closed_nodes(nodes: int, drained: Collection[int], now: int = 1, most: int =
     >>> sorted(closed_nodes(2, {0, 1}))
     [1]
     """
+    # Rounded up: nodes share slots, so a part of a slot is no reason to close a node.
     left = max(1, -(-nodes * now // most))
     closed = {node for node in drained if node < nodes} | set(range(left, nodes))
+    # Something has to run, even if every node is drained or lost (rule 1).
     return frozenset(closed if len(closed) < nodes else closed - {0})
 
 

@@ -126,6 +126,7 @@ class Controller:
 
     def close(self) -> None:
         """Process the batches that are left, and end; a second call does nothing."""
+        # The thread itself cannot wait for its own end.
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._inbox.put(None)
             self._thread.join()
@@ -157,6 +158,7 @@ class Controller:
     def _process(self, item: tuple[float, BatchFacts] | None) -> bool:
         """Process a batch; return whether more may come."""
         try:
+            # After a failure, batches are still taken from the queue: `wait` and `close` have to end.
             if item is not None and self._failure is None:
                 self._receive(*item)
         except Exception as error:  # noqa: BLE001 - a broken loop must not break the run

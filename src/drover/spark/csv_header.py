@@ -21,12 +21,14 @@ LONGEST: Final = 1 << 20  # bytes of a first line that are looked at
 def check_header(kind: str | None, path: str | None, options: Mapping[str, str], columns: Collection[str]) -> None:
     """Refuse a CSV file whose first line has the names of its columns, if nobody has said what that line is."""
     given = {name.lower(): value for name, value in options.items()}
+    # Whoever has set the option, to true or false, has decided.
     if kind != "csv" or path is None or HEADER in given:
         return
     file = _first_file(path)
     line = None if file is None else _first_line(file)
     if not line:
         return
+    # Spark allows separators of several characters, and Python does not. The first one suffices to find names.
     cells = next(csv.reader([line], delimiter=given.get("sep", given.get("delimiter", ","))[:1] or ","), [])
     if names_columns(cells, columns):
         raise DroverError(
@@ -52,6 +54,7 @@ def _first_file(path: str) -> Path | None:
         return None
     place = Path(local)
     found = sorted(place.iterdir()) if place.is_dir() else [place]
+    # Spark ignores files with such names, too.
     return next((file for file in found if file.is_file() and not file.name.startswith(("_", "."))), None)
 
 

@@ -47,7 +47,7 @@ from drover.spark.clean_stop import mark_stop, void_stop
 from drover.spark.commit_notes import CommitNotes, notes_of, to_json
 from drover.spark.dead_letters import dead_letter_rows
 from drover.spark.facts import BatchFacts, BatchSeconds, facts_of
-from drover.spark.hanging import tell_what_ran
+from drover.spark.hanging import log_unfinished_work
 from drover.spark.integrity import Integrity
 from drover.spark.offsets import check_follows, spark_batch
 from drover.spark.opening import Permissions, open_checkpoint
@@ -136,9 +136,10 @@ class Driver:
             if opened.planned is not None:
                 self.planner.adopt(opened.planned, self.checkpoint.batch + 1, begun=opened.begun)
             self.queries.open(self.checkpoint, self.planner.plan.nodes)
+            # From here on a batch may begin, so the mark of the last run proves nothing any longer.
             void_stop(fs, path)
             self._wake_if_windows_can_close()
-            tell_what_ran(self.root, self.checkpoint.batch + 1)
+            log_unfinished_work(self.root, self.checkpoint.batch + 1)
             self._opened = True
         except BaseException:
             self.close()
@@ -288,6 +289,7 @@ class Driver:
         self.planner.parked = made.parked
         Quarantine(self.root).forget(batch)
         discard(result.files, self.root)
+        # After the commit: a batch must not find its own rows in a table, even if it is repeated.
         self._write_tables({segment.unit for report in result.reports for segment in report.segments})
         committed = time.monotonic()
         seconds = BatchSeconds(computed - started, delivered - computed, committed - delivered)
@@ -296,6 +298,7 @@ class Driver:
         self.planner.replan(lambda plan: without_expired_epochs(plan, self.network, result.reports))
         of_queries = self.queries.finish_batch(queries, batch, committed - started, result)
         self._publish(facts_of(batch, plan, result, notes, seconds, of_queries))
+        # Last, because it may stop the run: by now, everything is committed.
         self.attempts.check_bound(made.parked)
 
     def _compute(

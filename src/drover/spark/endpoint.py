@@ -75,6 +75,7 @@ class Endpoint:
         self._server = None
         if server is None:
             return
+        # First of all, so that no further client finds the endpoint while it closes.
         self._written.unlink(missing_ok=True)
         self._closing.set()
         with suppress(OSError), socket.create_connection((HOST, server.port), PATIENCE):
@@ -265,6 +266,7 @@ class _Handler(BaseHTTPRequestHandler):
             or "Transfer-Encoding" in self.headers
         ):
             raise _Refused(411, "Content-Length must be the length of the body. Transfer-Encoding is not supported.")
+        # Twelve digits are beyond every limit. Parsing many more would only take time.
         length = int(lengths[0][:12])
         body = self.rfile.read(min(length, max(largest, DISCARDED)))
         if length > largest:

@@ -1,8 +1,8 @@
 """The engines that compute micro-batches.
 
 `shuffle`: one Spark job per batch, with a shuffle per hop. It needs no slot between batches.
-`resident`: nodes are Spark tasks that stay. A hop costs milliseconds, and state stays in memory, but each node takes a
-slot for as long as the run goes on.
+`resident`: nodes are long-running Spark tasks. A hop costs milliseconds, and state stays in memory, but each node takes
+a slot for as long as the run lasts.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ OURS: Final = re.compile(r"drover\.errors\.\w+: ([^\n]+)")  # in the traceback o
 RAISED: Final = re.compile(r"^(\w+(?:Error|Exception)): ([^\n]+)", re.MULTILINE)
 MOST: Final = 400  # characters
 JAVA_ENDED: Final = (
-    "Spark's Java process has ended. Start again on the same checkpoint: it goes on after the last commit"
+    "Spark's Java process has ended. Start again on the same checkpoint: the run continues after the last commit"
 )
 
 
@@ -33,7 +33,7 @@ def as_drover_error(error: BaseException) -> DroverError:
     else:
         made = DroverError(
             f"the run stopped: {type(error).__name__}: {visible(reason(error), MOST)}. "
-            "Remove the cause and start again on the same checkpoint: it goes on with the batch that failed."
+            "Remove the cause and start again on the same checkpoint: the run continues with the batch that failed."
         )
     made.__cause__ = error
     return made

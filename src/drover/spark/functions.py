@@ -31,6 +31,7 @@ class UserFunctionCaller:
     def whole(self, table: pa.Table) -> pa.Table:
         """Return the function's result for all rows, in order of event time; for functions with state."""
         function = resolve(self.operator.function)
+        # Rows of the same event time need an order, too: the state of the function may depend on it.
         rest = [name for name in self.input.names if name != self.input.time]
         order = [(name, "ascending") for name in (self.input.time, *rest)]
         result, _state = function(self._frame(table.sort_by(order)), None)

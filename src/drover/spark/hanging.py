@@ -28,7 +28,7 @@ def describe_running(crumb: Breadcrumb, seconds: float) -> str:
     return f"node {crumb.node} has been running {describe_work(crumb)} for {seconds:.0f} s in batch {crumb.batch}"
 
 
-def tell_what_ran(root: str, batch: int) -> None:
+def log_unfinished_work(root: str, batch: int) -> None:
     """Log what the last run was running when it ended in the middle of `batch`, and remove its breadcrumbs."""
     for crumb in read_breadcrumbs(root, batch):
         log.warning("the last run ended in batch %s while node %s ran %s", batch, crumb.node, describe_work(crumb))

@@ -33,6 +33,7 @@ def close_when_idle(spark: SparkSession, query: StreamingQuery, driver: Driver) 
 def _watch(spark: SparkSession, query: StreamingQuery, driver: Driver) -> None:
     while driver.wait_for_windows():
         try:
+            # Rows that are on their way may still belong to the windows, so Spark must have found none (rule 1).
             if waits(query.status):
                 driver.close_windows(spark)
         except (Py4JError, ConnectionError):  # Java has ended

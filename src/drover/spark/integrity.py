@@ -4,7 +4,7 @@ State, commits, plans and queries have checksums of their own, and commits and q
 what these cannot see. Every commit names the files that the next start reads, with digests: the network, the plan and
 Spark's own logs. The witness (`flow/state/witness.py`) names those that are newer than the last commit.
 
-Rule 1: a file that no start needs any more may be missing. Spark and drover delete old files themselves.
+Rule 1: a file that starts no longer need may be missing. Spark and drover delete old files themselves.
 Rule 2: an error names the file, what was expected of it and the way out.
 Rule 3: to protect one more file, add it to `noted` if every commit shall name it, or else to `_newer`.
 """
@@ -51,6 +51,7 @@ class Integrity:
     def verify(self, checkpoint: Checkpoint) -> None:
         """Raise StateError if a file that a start relies on is missing or is not the one that was seen before."""
         witness = read_witness(self.fs, self.root)
+        # The witness names a later commit than the last one that is there, so commits are missing.
         if witness is not None and witness.after > checkpoint.batch:
             path = join(join(self.root, COMMITS), commit_name(witness.after))
             raise StateError(path, f"the commit of batch {witness.after}", "none", RESTORE)
@@ -73,6 +74,7 @@ class Integrity:
     def _check(self, name: str, needed: NeededFiles) -> None:
         path = join(self.root, name)
         accepted = needed.digests(name)
+        # Such a file has a checksum of its own; only its absence would go unnoticed.
         if PRESENT in accepted and exists(self.fs, path):
             return
         found = read_digest(self.fs, self.root, name)
@@ -164,6 +166,7 @@ class Integrity:
 
     def _write(self, checkpoint: Checkpoint, batch: int, *, begun: bool, more: Digests = NO_FILES) -> None:
         noted = notes_of(checkpoint).files
+        # What the commit names needs no second witness.
         newer = {name: digest for name, digest in self._known.items() if noted.get(name) != digest}
         # Both have a checksum of their own, and the next run may write them again before it begins the batch.
         for path in (plan_path("", batch), path_of("", MANIFEST, batch)):

@@ -39,6 +39,7 @@ class NeededFiles:
 
     def digests(self, name: str) -> set[str]:
         """Return the digests that a file may have."""
+        # A file may have changed since the commit. It may be as the commit or as the witness has seen it.
         return {files[name] for files in (self.noted, self.witness.files) if name in files}
 
     def is_needed(self, name: str) -> bool:
@@ -80,6 +81,7 @@ class NeededFiles:
             yield f"{FROM_A_COPY}, or delete {WITNESS} if you have changed this file yourself."
         elif name.startswith(f"{SPARK}/"):
             offsets = f"{OFFSETS}/{self.spark_batch + 1}"
+            # Without these files, Spark does not know that it began the batch.
             yield f"{FROM_A_COPY}, or delete it, {offsets} and {WITNESS}: Spark plans the batch again;"
             yield f"{AGAIN}."
         else:

@@ -43,8 +43,10 @@ def read_progress(fs: FileSystem, root: str, checkpoint: Checkpoint) -> BatchPro
     if checkpoint.batch >= 0 and not exists(fs, join(root, METADATA)):
         raise StateError(join(root, METADATA), "the file with which Spark knows its query again", "none", RESTORE)
     found = BatchProgress(_last(fs, join(root, OFFSETS)), _last(fs, join(root, COMMITTED)))
+    # Spark never gives the rows of a batch again that it has finished.
     if found.done > spark_batch(checkpoint):
         raise _lost(root, checkpoint, found.done)
+    # Spark would give rows again that are in the state already.
     if found.begun < spark_batch(checkpoint):
         raise _behind(join(root, f"{OFFSETS}/{spark_batch(checkpoint)}"), checkpoint, found.begun)
     return found

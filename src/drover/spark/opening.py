@@ -70,6 +70,7 @@ def open_checkpoint(
     change = change_of(fs, path, checkpoint, network)
     if change is not None:
         check_change(path, change, permissions.changes)
+    # From here on, this run changes files that the witness of the last run vouches for.
     integrity.release()
     mark = prepare_tables(network, tables, notes.tables, checkpoint.batch, new_id=uuid.uuid4().hex)
     renamed: Mapping[str, str] = {}
@@ -78,6 +79,7 @@ def open_checkpoint(
         renamed = dict(change.comparison.renamed)
         planned = planner.recover(checkpoint)
     note_network(fs, path, network, partial(integrity.announce_network, checkpoint))
+    # Before the folders: their marks carry the id, and a run must recognise its own after a crash.
     save_run(fs, path, identity)
     claim_folders(claims)
     begun = progress.begun > spark_batch(checkpoint)

@@ -86,6 +86,7 @@ class PeriodAccumulator:
         size = sum(self._expected.pop(plan) for plan in due)
         if size > 0 and self._usual:
             self._moved.append((facts.seconds.nodes - median(self._usual), size))
+        # A batch that moved state counts, too: the median of 20 batches hardly notices one.
         self._usual.append(facts.seconds.nodes)
         if self.last is None:
             self.last = now
@@ -137,6 +138,7 @@ def speeds_of(batches: list[BatchFacts]) -> tuple[float, ...]:
     for node in range(nodes):
         busy = sum(facts.busy[node] for facts in alike)
         wall = sum(facts.wall[node] for facts in alike)
+        # Processor time counts all threads of a process, so it can exceed the time that passed.
         found.append(round(min(busy / wall, 1.0), 4) if wall >= LEAST_SECONDS else 0.0)
     return tuple(found)
 

@@ -46,6 +46,7 @@ class Planner:
         entry = read_plan(fs, path, checkpoint.batch + 1)
         notes = notes_of(checkpoint)
         self.parked = notes.parked
+        # The commit names the entry that its batch used. An older entry would give units other nodes than they had.
         if notes.planned is not None and (entry is None or entry.batch < notes.planned):
             raise StateError(plan_path(path, notes.planned), f"plan {notes.plan}", "none", RESTORE)
         return None if entry is None else translated(entry, checkpoint)
@@ -57,8 +58,10 @@ class Planner:
         )
         closing = entry.closing and entry.batch == batch
         if closing or begun:
+            # An entry of an earlier batch has the plan, but its resumed and parked operators are done with.
             mine = entry if entry.batch == batch else PlanLogEntry(entry.batch, entry.plan)
             self.begun = replace(mine, plan=self.plan, closing=closing)
+        # Commands may have written requests for the next batch while the run was stopped.
         noted = read_plan(*open_root(self.root), self._next_new(batch))
         if noted is not None and noted.batch == self._next_new(batch):
             self._resumed |= set(noted.resumed)
@@ -70,6 +73,7 @@ class Planner:
     def replan(self, change: Callable[[Plan], Plan]) -> Plan:
         """Change the plan from the next batch on."""
         with self._lock:
+            # The change gets the plan of this moment: another thread may have replaced the one that the caller knew.
             made = change(self.plan)
             self.plan = made if self.hierarchy is None else self.hierarchy.check_plan(made)
             return self.plan

@@ -49,6 +49,7 @@ class Quarantine:
         sweep_breadcrumbs(self.root, batch)
         before = self._deaths(batch)
         self._note(batch, [*before, running])
+        # A death may have any cause. What ran at two of them is likely to be one (rule 1).
         found = running & frozenset(one for death in before for one in death)
         said = ", ".join(f"{one.kind} {one.name} on node {one.node}" for one in sorted(running)) or "nothing known"
         log.warning("a worker died in batch %s; it ran %s. %s", batch, said, "Parked." if found else "Trying again.")
@@ -62,6 +63,7 @@ class Quarantine:
         if died.node is not None:
             # Spark stops the other tasks, which leave breadcrumbs, too.
             crumbs = [one for one in crumbs if one.node == died.node] or crumbs
+        # Hops run one after the other, so the worker died in the last one that has begun.
         last = max((one.hop for one in crumbs), default=0)
         return frozenset(Suspect(one.kind, one.name, one.node) for one in crumbs if one.hop == last)
 

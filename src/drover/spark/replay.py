@@ -104,6 +104,7 @@ def _folder() -> Path:
 
 def _store(frame: DataFrame, time: str) -> str:
     """Write the rows in their order to a file that can be mapped into memory, and return its path."""
+    # All columns take part in the order, so that it does not depend on how Spark read the file (rule 1).
     others = [name for name in frame.columns if name != time]
     table = frame.toArrow().sort_by([(name, "ascending") for name in (time, *others)]).combine_chunks()
     descriptor, path = tempfile.mkstemp(suffix=".arrow", dir=_folder())
@@ -171,6 +172,7 @@ class Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self.origin = (clock.monotonic(), begin)
         since, begin = self.origin
         reached = begin + (clock.monotonic() - since) * self.speed * 1e6
+        # With a `start` before the first row, no row is due for a while, but an offset must not go back.
         return {"row": max(done, int(np.searchsorted(self.micros, reached, side="right")))}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[Slice]:

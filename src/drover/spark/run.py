@@ -24,12 +24,12 @@ from drover.network.model import Network
 from drover.placement.plan import Plan, units_of
 from drover.placement.starting_plans import DEFAULT_NODES, DEFAULT_PLAN, STARTING_PLANS
 from drover.spark.controller import Controller
+from drover.spark.dead_letter_store import DeadLetterStore
 from drover.spark.driver import Driver
 from drover.spark.endpoint import Endpoint
 from drover.spark.engines import choose_for, engine_of
 from drover.spark.handle import Handle
 from drover.spark.idle import close_when_idle
-from drover.spark.kept_letters import KeptLetters
 from drover.spark.offsets import location
 from drover.spark.opening import Permissions
 from drover.spark.planner import Planner
@@ -87,7 +87,7 @@ def run(
     - `on_failure`: what an operator that fails does with its input. "hold", the default: it is parked and keeps its
       input, up to `hold_bytes`, until you resume it, so nothing is lost. "skip": it is parked and its input is lost.
       "stop": the run stops. `stop_on_failure=True` is an older word for "stop".
-    - `resume`: parked operators that run again from the next batch on, for example because you have mended a function.
+    - `resume`: parked operators that run again from the next batch on, for example because you have fixed a function.
     - `without`: operators and submitted queries that are parked before the first batch, even if it has begun. This is
       the last resort if they keep the run from starting.
     - `dead_letters`: a sink for rows that do not fit their source. Without one, the checkpoint keeps the newest of
@@ -110,7 +110,7 @@ def run(
     - `allow_changes`: what a changed network may lose of the checkpoint's state: names of operators and tables, or True
       for everything. Changes that lose nothing need no permission. See docs/how-to/upgrade.md.
     - `engine`: how batches are computed. "shuffle", the default, is one Spark job per batch with a shuffle per hop.
-      "resident" keeps every node as a Spark task that stays, which needs a slot per node and one for reading. "auto"
+      "resident" runs every node as a long-running Spark task, which needs a slot per node and one for reading. "auto"
       takes resident nodes where they fit; `handle.engine` says which it took, and why. See docs/how-to/engines.md.
     - `existing`: what to do if the folder of a sink has rows of another run. "refuse" does not start, "overwrite"
       deletes the files that drover wrote there, "adopt" adds rows to them. It does not concern the run's own rows.
@@ -135,7 +135,7 @@ def run(
         planner,
         service,
         failure_policy(on_failure, hold_bytes, stop_on_failure=stop_on_failure),
-        KeptLetters(checkpoint) if dead_letters is None else _sink(dead_letters),
+        DeadLetterStore(checkpoint) if dead_letters is None else _sink(dead_letters),
         _addresses(network, tables or {}, checkpoint),
         Permissions((allow_changes,) if isinstance(allow_changes, str) else allow_changes, existing_rows(existing)),
         late=None if late is None else _sink(late),

@@ -89,6 +89,7 @@ def claim_folders(claims: Iterable[FolderClaim]) -> None:
             make_durable_folder(claim.path)
             for path in claim.deleted:
                 path.unlink(missing_ok=True)
+            # Last: if the run dies before this, the next start deletes the same files again.
             claim.marker.touch()
             sync(claim.path)
 
@@ -108,6 +109,7 @@ def _check(folder: SinkFolder, run: RunIdentity, committed: int) -> FolderClaim:
         return FolderClaim(path, run.id)
     if folder.existing is ExistingRows.ADOPT:
         return FolderClaim(path, run.id, added=True)
+    # Only files that drover has written may be deleted; their names show it.
     foreign = [one for one in rows if not DATA.fullmatch(one.name)]
     if folder.existing is ExistingRows.OVERWRITE and not foreign:
         left = (path / name for name in _names(path) if LEFT_OVER.fullmatch(name))

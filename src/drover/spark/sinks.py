@@ -141,6 +141,7 @@ class Files:
         """Write the batch under a temporary name, make it durable, and give it its name; without rows, delete it."""
         final = Path(self.folder) / self._name(batch)
         with _writing(final, f"the rows of batch {batch}"):
+            # An earlier attempt at the batch may have left a file.
             if rows.is_empty():
                 _delete(final)
                 return
@@ -291,9 +292,7 @@ def _files(output: Output) -> Sink:
 
 # By the name of the format in `drover.runs.formats.SINK_FORMATS`: from an entry of a run file to its sink.
 SINKS: Final[Mapping[str, Callable[[Output], Sink]]] = {
-    "parquet": _files,
-    "json": _files,
-    "csv": _files,
+    **dict.fromkeys(WRITERS, _files),
     "console": lambda _: Console(),
 }
 

@@ -73,6 +73,7 @@ def read_sources(network: Network, given: Mapping[str, Given]) -> UnifiedSources
     for source in network.sources:
         _check_streaming(source, _frame(given[source.name]))
         check_columns(f"source {source.name!r}", source.schema.types, _frame(given[source.name]))
+        # Column names of the union begin with a number, so that sources with other types may use the same name.
         number = _number(source.schema.columns, network)
         shapes[source.name] = {name: f"{number} {name}" for name in source.schema.names}
         columns |= {f"{number} {name}": spark_type(kind) for name, kind in source.schema.types.items()}
@@ -89,6 +90,7 @@ def read_sources(network: Network, given: Mapping[str, Given]) -> UnifiedSources
             (F.col(f"`{own[column]}`") if column in own else F.lit(None).cast(kind)).alias(column)
             for column, kind in columns.items()
         ]
+        # Without shared sources there are no strays, and the column can be left out.
         carries = [stray.alias(STRAY)] if any(isinstance(found, SharedSource) for found in given.values()) else []
         parts.append(_frame(one).select(number_of.alias(SOURCE), *carries, *chosen))
     return UnifiedSources(reduce(DataFrame.unionByName, parts), SourceLayout(shapes, tuple(strays)))

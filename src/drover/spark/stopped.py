@@ -48,6 +48,7 @@ def controller_of(checkpoint: str, *, begun: bool = False) -> Controller:
     fs, path = open_root(checkpoint)
     network = _network_of(checkpoint)
     cluster = noted_cluster(fs, path)
+    # A placeholder: `adopt` replaces it by the plan of the run.
     wanted = explicit(round_robin(network, 1), network)
     planner = Planner(checkpoint, wanted, None if cluster is None else hierarchy_of(network, cluster))
     done = latest(fs, path)
@@ -95,6 +96,7 @@ def _change(checkpoint: str, name: str, fields: Fields) -> Answer:
 def _apply(checkpoint: str, fields: Fields) -> Answer:
     """Approve the waiting proposal, or the one that follows again from the same files."""
     controller = controller_of(checkpoint)
+    # A proposal that was worked out on request is not saved. The same files give the same one, under the same id.
     controller.proposal()
     approved = controller.defer(fields["id"])
     return {"approved": approved.id, "plan": approved.base, "proposal": asdict(approved)}

@@ -90,6 +90,7 @@ def _difference(before: TreeCluster, after: TreeCluster) -> str | None:
         if before.tree.parent[i] != after.tree.parent[i]:
             return f"{name} had another parent"
     for source, node in before.entries.items():
+        # A source that is new or gone may enter anywhere; only one that stays must keep its node.
         if after.entries.get(source, node) != node:
             return f"source {source} entered at {before.nodes[node]}"
     return None

@@ -13,7 +13,7 @@ from drover.flow.state.commits import latest
 from drover.flow.state.storage import open_root
 from drover.spark.changes import demand_checkpoint
 from drover.spark.commit_notes import notes_of
-from drover.spark.kept_letters import read_letters
+from drover.spark.dead_letter_store import read_dead_letters
 from drover.spark.row_totals import RowTotals
 
 
@@ -35,4 +35,4 @@ def read_unused(checkpoint: str) -> UnusedRows:
     fs, root = open_root(checkpoint)
     demand_checkpoint(fs, root, checkpoint)
     done = latest(fs, root)
-    return UnusedRows(notes_of(done).totals, read_letters(checkpoint, done.batch))
+    return UnusedRows(notes_of(done).totals, read_dead_letters(checkpoint, done.batch))

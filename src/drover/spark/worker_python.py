@@ -17,25 +17,25 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from drover.errors import DroverError, shorten
+from drover.spark.slots import has_fixed_slots
 
 PATIENCE: Final = 30.0  # seconds for a Python to say whether it has drover
 ASK: Final = "import importlib.util, sys; sys.exit(importlib.util.find_spec('drover') is None)"
 MISSING: Final = "No module named 'drover"
-LOCAL: Final = ("local", "local[")
 
 
 def check_workers(spark: SparkSession) -> None:
     """Raise DroverError if workers cannot import drover."""
     context = spark.sparkContext
     python = str(context.pythonExec)
-    master = str(context.master)
-    if master == LOCAL[0] or master.startswith(LOCAL[1]):
+    if has_fixed_slots(str(context.master)):
         if not has_drover(python):
             raise DroverError(missing(python, "this machine"))
         return
     try:
         context.parallelize([0], 1).map(where).collect()
     except Exception as error:  # py4j wraps what a worker raises into errors of several classes
+        # Only a missing package is explained here.
         if MISSING not in str(error):
             if isinstance(error, PySparkException):
                 raise

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from drover.spark.handle import Handle
 
 RATE: Final = 200  # rows per second after the first
-SETTLED: Final = 6  # batches before the first move
+WARM_UP: Final = 6  # batches before the first move
 EVERY: Final = 3  # batches from one move to the next
 FIT: Final = 0.8  # correlation from which on points lie on a line
 CERTAIN: Final = 3.0  # standard errors from which on a difference is none of chance
@@ -71,23 +71,23 @@ def run_moves(row: Row) -> Row:
 
     def move(handle: Handle, facts: BatchFacts) -> None:
         batch = facts.batch
-        if batch >= SETTLED and (batch - SETTLED) % EVERY == 0:
+        if batch >= WARM_UP and (batch - WARM_UP) % EVERY == 0:
             for unit in units:
                 handle.move(unit, 1 - handle.plan.node_of[unit])
 
     rows = rows_for(int(row["groups"]), float(row["seconds"]), int(row["seed"]))
     found = rehearse(network, rows, Plan(1, 2, dict.fromkeys(units, 0)), during=move)
-    settled = [each for each in found.batches if each.batch >= SETTLED]
-    plans = [each.plan for each in settled]
-    changed = {each.batch for before, each in zip(plans, settled[1:], strict=False) if each.plan != before}
-    moved = [each for each in settled if each.batch in changed]
-    stayed = [each for each in settled if each.batch not in changed]
+    measured = [each for each in found.batches if each.batch >= WARM_UP]
+    plans = [each.plan for each in measured]
+    changed = {each.batch for before, each in zip(plans, measured[1:], strict=False) if each.plan != before}
+    moved = [each for each in measured if each.batch in changed]
+    stayed = [each for each in measured if each.batch not in changed]
     # A unit may return to a process that still has its state. Such a move costs nothing, and says nothing.
     counted = [each for each in moved if each.loaded] if row["groups"] else moved
     # Spark may run a node in another process without a move. Loading state then would count against batches that stay.
     stays = [each.seconds.nodes for each in stayed if not each.loaded]
     moves = [each.seconds.nodes for each in counted]
-    size = max((sum(one.sample.state_bytes for one in each.operators) for each in settled), default=0)
+    size = max((sum(one.sample.state_bytes for one in each.operators) for each in measured), default=0)
     batch, moving = (statistics.median(values) if values else float("nan") for values in (stays, moves))
     error = float(np.sqrt(sum(np.var(values) / len(values) for values in (stays, moves) if values)))
     return {

@@ -10,7 +10,6 @@ import pytest
 from drover.cli.whatif.answer import SimulationReport
 from drover.cli.whatif.data import as_data, write
 from drover.errors import DroverError
-from drover.sim.outcome import Format
 from tests.cli.whatif.scenarios import report_of
 
 
@@ -30,7 +29,7 @@ def test_the_object_has_the_scenario_and_every_variant(report: SimulationReport)
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv", "json"])
-def test_tables_of_all_variants_and_of_each(form: Format, report: SimulationReport, tmp_path: Path) -> None:
+def test_tables_of_all_variants_and_of_each(form: str, report: SimulationReport, tmp_path: Path) -> None:
     write(report, str(tmp_path), form)
     path = tmp_path / f"variants.{form}"
     match form:

@@ -13,7 +13,7 @@ from drover.errors import DroverError
 SOURCES = ("east", "west")
 
 
-def told(path: Path) -> dict[str, tuple[list[float], list[float]]]:
+def traces_in(path: Path) -> dict[str, tuple[list[float], list[float]]]:
     return {
         name: (trace.ends.tolist(), trace.values.tolist()) for name, trace in read_trace(str(path), SOURCES).items()
     }
@@ -52,17 +52,17 @@ def written(folder: Path, text: str) -> Path:
 )
 def test_both_shapes(text: str, found: dict[str, tuple[list[float], list[float]]], tmp_path: Path) -> None:
     path = written(tmp_path, text)
-    assert told(path) == found
+    assert traces_in(path) == found
     table = pl.read_csv(path, try_parse_dates=True)
     table.write_parquet(tmp_path / "t.parquet")
-    assert told(tmp_path / "t.parquet") == found
+    assert traces_in(tmp_path / "t.parquet") == found
 
 
 def test_packed_files(tmp_path: Path) -> None:
     import gzip  # noqa: PLC0415 - only here
 
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"time,east\n0,1\n2,3\n"))
-    assert told(tmp_path / "t.csv.gz") == {"east": ([2, 4], [1, 3])}
+    assert traces_in(tmp_path / "t.csv.gz") == {"east": ([2, 4], [1, 3])}
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,8 @@ def idle_cluster(n: int) -> JoinCluster:
 
 
 def pairs(left: Floats, right: Floats, until: float) -> int:
-    one, other = left[left < until], right[right < until]
+    one = left[left < until]
+    other = right[right < until]
     return int((np.abs(one[:, None] - other[None, :]) <= WINDOW).sum())
 
 
@@ -46,7 +47,8 @@ def test_every_pair_is_looked_at_once(first: Grid, later: list[Grid], split: Spl
 
 
 def busy(full: Full, room: int = 200) -> JoinOutcome:
-    grid, n = Grid(3, 1), 3
+    grid = Grid(3, 1)
+    n = 3
     rng = default_rng(1)
     cluster = JoinCluster(np.linspace(1000.0, 3000.0, n), np.full(n, room))
     server = np.arange(grid.cells).reshape(1, -1)

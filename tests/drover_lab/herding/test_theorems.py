@@ -51,7 +51,10 @@ def test_queries_with_two_sources_are_refused_by_the_policy_for_one() -> None:
 
 def test_random_assignment_costs_what_proposition_2_says() -> None:
     """Expected traffic is km (1 - mean over sources of (1 - 1/k)^d_s), with a balance so loose that all are open."""
-    rng, k, m, n = default_rng(7), 8, 50, 2_000
+    rng = default_rng(7)
+    k = 8
+    m = 50
+    n = 2_000
     source = np.minimum(rng.zipf(1.6, n) - 1, m - 1)
     problem = HerdingProblem(
         start=np.arange(n + 1), source=source, rate=np.ones(m), capacity=np.ones(k), slack=9.0, allowance=1e6
@@ -70,7 +73,8 @@ def test_lemma_3_is_false() -> None:
     clique = list(combinations(range(46), 2))
     pairs = [(46 + 2 * t, 47 + 2 * t) for t in range(600)]
     sizes = [(2, pair) for pair in pairs] + [(1, edge) for edge in clique]
-    packed, bought = 0, set[int]()
+    packed = 0
+    bought = set[int]()
     for size, sources in sorted(sizes, key=lambda item: -item[0]):
         if packed >= len(clique):
             break

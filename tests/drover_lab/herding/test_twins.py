@@ -23,7 +23,8 @@ from tests.strategies.herds import SEEDS, herds
 def one_by_one(problem: HerdingProblem, name: str, queries: Ints, arrives: Flags) -> Ints:
     """What the general engine does with events."""
     rules = rules_of(problem, name)
-    store, state = store_of(problem, rules), empty_state(problem.rate, problem.capacity)
+    store = store_of(problem, rules)
+    state = empty_state(problem.rate, problem.capacity)
     play(state, rules, store, queries, arrives, draws_for(rules, len(queries), default_rng(5)))
     return store.server
 
@@ -33,7 +34,8 @@ def test_online_policies_equal_their_twins(name: str) -> None:
     @settings(max_examples=30)
     @given(problem=herds(max_queries=40))
     def check(problem: HerdingProblem) -> None:
-        everybody, all_come = np.arange(problem.n), np.ones(problem.n, dtype=np.bool_)
+        everybody = np.arange(problem.n)
+        all_come = np.ones(problem.n, dtype=np.bool_)
         found = one_by_one(problem, name, everybody, all_come)
         draws = default_rng(5).random(problem.n)
         assert found.tolist() == twins.assign_online(problem, name, draws).tolist()

@@ -32,7 +32,8 @@ def test_equal_seeds_give_equal_courses() -> None:
 
 
 def test_nobody_moves_where_nobody_has_reason_to() -> None:
-    wide, ample = TreeSettings(thresholds=TreeThresholds(0.0, 1.0)), replace(SHORT, capacity=10_000.0)
+    wide = TreeSettings(thresholds=TreeThresholds(0.0, 1.0))
+    ample = replace(SHORT, capacity=10_000.0)
     outcome = simulate_protocol(drawn(parameters=ample), default_rng(1), wide)
     assert (outcome.levels == simulate_static(drawn(parameters=ample)).levels).all()
     assert (outcome.moved, outcome.rounds, dict(outcome.sent)) == (0, 0, {})

@@ -87,7 +87,8 @@ class Inventor:
         """Return any condition, or one by which rows can be looked up, or that is a bound."""
         if self.chance.random() < 0.3:
             return self._expression()
-        column, sign = self.chance.choice(NAMES), self.chance.choice(("=", "=", ">", "<=", "<>", "<=>"))
+        column = self.chance.choice(NAMES)
+        sign = self.chance.choice(("=", "=", ">", "<=", "<>", "<=>"))
         simple = f"{column} {sign} {Writer(self.chance, set()).literal(COLUMNS[column])}"
         return simple if self.chance.random() < 0.6 else f"{simple} AND {self._expression()}"
 
@@ -141,7 +142,8 @@ class Inventor:
     def _join(self) -> Operator:
         left = self._stream()
         right = left if self.chance.random() < 0.4 else self._stream()
-        column, whole = self.chance.choice(NAMES), "left.p_int + 3 > right.q_int - 7"
+        column = self.chance.choice(NAMES)
+        whole = "left.p_int + 3 > right.q_int - 7"
         where = self.chance.choice((None, whole, f"left.`{column}` <=> right.`{column}` OR {whole}"))
         on = (KeyPair(column, column),) if self.chance.random() < 0.7 else ()
         select = (Named("a", "left.p_int * 2"), Named("b", "right.q_string"), Named("c", "5"))

@@ -60,8 +60,10 @@ def queries(number: int) -> list[Query]:
 
 @pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 12))])
 def test_queries_on_a_spread_join_give_what_they_give_on_a_whole_one(tmp_path: Path, seed: int) -> None:
-    rng, network = default_rng([seed, 5]), pairing()
-    batches, plans = random_batches(network, rng), chaos(network, rng)
+    rng = default_rng([seed, 5])
+    network = pairing()
+    batches = random_batches(network, rng)
+    plans = chaos(network, rng)
     harness = FamilyHarness(network, tmp_path, rng, trouble=0.1)
     for number in range(4):
         for query in queries(number):
@@ -71,7 +73,7 @@ def test_queries_on_a_spread_join_give_what_they_give_on_a_whole_one(tmp_path: P
         for member in harness.members:
             member.node = int(rng.integers(plan.nodes)) if rng.random() < 0.4 else member.node % plan.nodes
         harness.run(batch, plan)
-        plans.settle(harness.facts)
+        plans.retire_epochs(harness.facts)
     assert harness.failures == []
     assert harness.parked == []
     found = {member.query.name: harness.gave(member) for member in harness.members}

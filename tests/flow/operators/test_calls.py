@@ -45,7 +45,7 @@ def catches_everything() -> None:
         pytest.param(catches_everything, r"timeout of 0\.1 s .* in catches_everything\)", id="exceptions are caught"),
     ],
 )
-def test_what_goes_wrong_is_told(function: Callable[[], None], says: str) -> None:
+def test_what_goes_wrong_is_reported(function: Callable[[], None], says: str) -> None:
     with pytest.raises(FunctionFailedError, match=says):
         call(function, limit=0.1)
 

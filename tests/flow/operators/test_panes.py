@@ -155,7 +155,9 @@ def test_what_depends_on_order_or_sorts_is_never_rolled_up(text: str) -> None:
 
 
 def test_a_table_is_rolled_up_from_the_shortest() -> None:
-    finest, middle, coarse = needs(2, ("k", "i"), "count(*)"), needs(2, ("k",), "count(*)"), needs(4, (), "count(*)")
+    finest = needs(2, ("k", "i"), "count(*)")
+    middle = needs(2, ("k",), "count(*)")
+    coarse = needs(4, (), "count(*)")
     tables = make_tables(MANY, "ts", plan_tables([coarse, middle, finest]), no_time)
     assert list(tables) == [finest.key, middle.key, coarse.key]
     assert tables[coarse.key].source == middle.key

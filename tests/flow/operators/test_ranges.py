@@ -61,8 +61,10 @@ def test_a_probe_without_bounds_has_no_candidates() -> None:
 
 def test_few_candidates_where_a_band_is_narrow() -> None:
     rng = default_rng(0)
-    times, keys = rng.integers(0, 1000, 2000), rng.random(2000) * 1000
-    low, high = times - 500, times + 500
+    times = rng.integers(0, 1000, 2000)
+    keys = rng.random(2000) * 1000
+    low = times - 500
+    high = times + 500
     assert by_band(times, low, high, 1000, keys, keys - 1, keys + 1).count < by_time(times, low, high).count / 50
 
 

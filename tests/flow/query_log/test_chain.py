@@ -21,7 +21,8 @@ LAST = 6  # the last committed batch
 
 def make_log(fs: FileSystem, root: str, *, linked: bool = True, compacted: bool = False) -> QueryLog:
     """Write manifests for batches 0, 2, 4 and 6, each with one change before it, and two changes that wait."""
-    log, link = QueryLog(), ""
+    log = QueryLog()
+    link = ""
     for serial in range(1, 7):
         made = write_change(fs, root, replace(change(serial, [serial]), previous=link if linked else None))
         link = made.link

@@ -28,7 +28,10 @@ def local(folder: Path) -> FileSystem:
 def test_what_is_recovered_is_what_was_written(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Random changes and manifests, some batches without a manifest, compacted now and then, and a crash at the end."""
     fs = local(tmp_path_factory.mktemp("log"))
-    query_log, serial, next_number, pending = QueryLog(), 0, 0, list[Change]()
+    query_log = QueryLog()
+    serial = 0
+    next_number = 0
+    pending = list[Change]()
     for batch in range(data.draw(st.integers(1, 6))):
         for _ in range(data.draw(st.integers(0, 2))):
             serial += 1
@@ -42,7 +45,8 @@ def test_what_is_recovered_is_what_was_written(data: st.DataObject, tmp_path_fac
             nodes = {n: data.draw(st.integers(0, 2)) for one in pending for n in one.added["number"]}
             manifest = BatchManifest(batch, serial, placed(nodes))
             write_manifest(fs, "root", manifest)
-            query_log, pending = advance(query_log, pending, manifest), []
+            query_log = advance(query_log, pending, manifest)
+            pending = []
         if data.draw(st.booleans()):
             with pytest.MonkeyPatch.context() as patched:
                 patched.setattr(files, "LEAST_CHAIN", data.draw(st.sampled_from([0, 2**20])))

@@ -25,7 +25,9 @@ class Disk(FileSystemHandler):  # type: ignore[misc]  # pyarrow ships no types
 
     def __init__(self, at: int | None = None, mode: Mode = "die", kind: str = "disk") -> None:
         self.base = LocalFileSystem()
-        self.at, self.mode, self.kind = at, mode, kind
+        self.at = at
+        self.mode = mode
+        self.kind = kind
         self.steps = 0
         self.dead = False
 

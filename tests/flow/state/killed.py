@@ -30,7 +30,8 @@ def main(root: str) -> None:
             deltas = []
             for part in ("left", "right"):
                 state = checkpoint.version.part("u", part)
-                table, merge = to_table([(batch, part)]), batch % 7 == 6
+                table = to_table([(batch, part)])
+                merge = batch % 7 == 6
                 if merge:
                     old = live_rows(read_segments(fs, join(path, STATE), state.segments), "time", bound)
                     table = to_table([*zip(*old.to_pydict().values(), strict=True), (batch, part)])

@@ -111,7 +111,7 @@ def test_a_batch_that_drops_a_part_drops_it_again_in_a_replay(tmp_path: Path) ->
 )
 def test_a_batch_is_not_committed_again_with_other_content(tmp_path: Path, other: Callable[[Commit], Commit]) -> None:
     made = make(tmp_path, 3)
-    with pytest.raises(StateError, match=r"000000000002.json: expected the batch as it was.*Go on from version 2"):
+    with pytest.raises(StateError, match=r"000000000002.json: expected the batch as it was.*Continue from version 2"):
         commit(SOUND, str(tmp_path), made[2], other(entry(2)))
 
 
@@ -141,7 +141,7 @@ def test_a_commit_that_follows_a_lost_one_is_refused(tmp_path: Path) -> None:
     made = make(tmp_path, 3)
     commit_file(tmp_path, 2).unlink()
     with pytest.raises(
-        StateError, match=r"000000000003.json: expected a log that ends with batch 2, but found.* 1. Go on"
+        StateError, match=r"000000000003.json: expected a log that ends with batch 2, but found.* 1. Continue"
     ):
         commit(SOUND, str(tmp_path), made[-1], entry(3))
 
@@ -169,7 +169,8 @@ def test_a_log_that_has_lost_the_version_it_begins_with_names_it(tmp_path: Path)
 
 def test_two_runs_on_one_checkpoint_are_noticed(tmp_path: Path) -> None:
     made = make(tmp_path, 2)
-    mine, theirs = replace(entry(2), notes={"run": "mine"}), replace(entry(2), notes={"run": "theirs"})
+    mine = replace(entry(2), notes={"run": "mine"})
+    theirs = replace(entry(2), notes={"run": "theirs"})
     after = commit(SOUND, str(tmp_path), made[-1], mine)
     commit_file(tmp_path, 2).unlink()
     other = commit(SOUND, str(tmp_path), made[-1], theirs)  # as if both had found the place free

@@ -79,7 +79,7 @@ WRONG = [
     ),
     pytest.param(
         seal({"format": FORMAT + 1, "batch": 1})[0],
-        "format 1, but found format 2. Go on with the release of drover that wrote it.",
+        "format 1, but found format 2. Continue with the release of drover that wrote it.",
         id="another format",
     ),
     pytest.param(

@@ -83,8 +83,11 @@ def run(root: Path, after: Checkpoint, units: int, *, changed: int = 3) -> Check
 
 
 def test_the_number_of_files_is_bounded_over_hundreds_of_batches(tmp_path: Path) -> None:
-    units, keep, pause = 12, 10, 25
-    made, kept = Checkpoint(), deque[Version](maxlen=keep)
+    units = 12
+    keep = 10
+    pause = 25
+    made = Checkpoint()
+    kept = deque[Version](maxlen=keep)
     most_state = most_commits = 0
     for batch in range(600):
         made = run(tmp_path, made, units)
@@ -114,7 +117,8 @@ def test_a_version_that_was_swept_cannot_be_read(tmp_path: Path) -> None:
 def test_what_memory_and_the_log_say_is_swept_alike(tmp_path: Path) -> None:
     found = []
     for name in "ab":
-        made, kept = Checkpoint(), []
+        made = Checkpoint()
+        kept = []
         for _ in range(30):
             made = run(tmp_path / name, made, units=4)
             kept.append(made.version)
@@ -124,7 +128,8 @@ def test_what_memory_and_the_log_say_is_swept_alike(tmp_path: Path) -> None:
 
 
 def test_a_damaged_full_commit_stops_the_sweep(tmp_path: Path) -> None:
-    made, kept = Checkpoint(), []
+    made = Checkpoint()
+    kept = []
     for _ in range(120):
         made = run(tmp_path, made, units=4)
         kept.append(made.version)

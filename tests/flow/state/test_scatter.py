@@ -61,9 +61,11 @@ def test_nothing_is_scattered_over_no_files() -> None:
 @given(units=st.integers(1, 60), step=st.integers(1, 7))
 def test_units_that_change_rarely_do_not_pin_files_without_bound(units: int, step: int) -> None:
     """One of many units changes per batch; every tenth batch also writes anew what is scattered."""
-    version, most = Version(), 20
+    version = Version()
+    most = 20
     for batch in range(400):
-        file, unit = state_name(batch, 0, "a"), f"u{batch * step % units}"
+        file = state_name(batch, 0, "a")
+        unit = f"u{batch * step % units}"
         again = {unit for unit, _ in scattered(version, most)} if batch % 10 == 0 else set()
         added = [segment(other, file, replace=True) for other in sorted(again)]
         if unit not in again:

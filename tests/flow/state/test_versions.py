@@ -131,14 +131,18 @@ def test_a_merged_segment_is_not_counted_among_those_since_it() -> None:
 )
 def test_compaction_pays_for_itself_and_bounds_what_there_is(deltas: list[int], window: int, whole: bool) -> None:
     """Rows live for `window` batches; segments die with their newest row, or (not `whole`) rows die one by one."""
-    version, written, appended = Version(), 0, 0
+    version = Version()
+    written = 0
+    appended = 0
     for batch, delta in enumerate(deltas):
         live = sum(deltas[max(0, batch - window + 1) : batch + 1])
         merge = should_compact(version.part(*KEY), delta, live)
-        length, newest = live if merge else delta, batch if whole else None
+        length = live if merge else delta
+        newest = batch if whole else None
         added = segment(str(batch), newest, replace=merge, length=length)
         version = advance(version, batch, [added], {KEY: max(0, batch - window + 1)})
-        written, appended = written + length, appended + delta
+        written = written + length
+        appended = appended + delta
         assert written <= 3 * appended + SEGMENT_COST * (batch + 1)
         usage = version.usage("u")
         assert usage.bytes <= 2 * (live + HEADER) + delta

@@ -68,7 +68,8 @@ def after(model: Model, batch: Batch) -> Model:
 
 
 def to_table(rows: Sequence[Row]) -> pa.Table:
-    times, texts = [row[0] for row in rows], [row[1] for row in rows]
+    times = [row[0] for row in rows]
+    texts = [row[1] for row in rows]
     return pa.table({"time": pa.array(times, pa.int64()), "text": pa.array(texts, pa.string())})
 
 
@@ -119,7 +120,8 @@ class Driver:
 
 def check(root: str, found: Checkpoint, model: Model) -> None:
     """Every part of a checkpoint has exactly the live rows of the model."""
-    fs, version = LocalFileSystem(), found.version
+    fs = LocalFileSystem()
+    version = found.version
     states = {(unit, part): state for unit, parts in version.units.items() for part, state in parts.items()}
     tables = read_parts(fs, join(root, STATE), {key: state.segments for key, state in states.items()})
     assert {key for key, part in model.items() if part.live} <= set(states) <= set(model)

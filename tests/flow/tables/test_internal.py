@@ -115,7 +115,7 @@ def test_a_file_that_is_not_the_right_one_is_named_with_the_way_out(tmp_path: Pa
     ) as said:
         prepared(tmp_path, made)
     assert str(said.value).endswith(
-        "Restore it from the copy of the checkpoint that has the same commits, or go on with tables in another "
+        "Restore it from the copy of the checkpoint that has the same commits, or continue with tables in another "
         "database: tables: {kept: sqlite:///path/to/file.db}."
     )
     assert (file.read_bytes() if file.exists() else None) == before

@@ -16,7 +16,8 @@ CHANGES = st.lists(st.tuples(st.booleans(), st.integers(0, SOURCES - 1), st.inte
 
 @given(changes=CHANGES)
 def test_lists_count_the_queries_of_each_source_and_server(changes: list[tuple[bool, int, int]]) -> None:
-    state, expected = empty_state(np.ones(SOURCES), np.ones(SERVERS)), Counter[tuple[int, int]]()
+    state = empty_state(np.ones(SOURCES), np.ones(SERVERS))
+    expected = Counter[tuple[int, int]]()
     for add, s, j in changes:
         while not has_room(state, 1):
             state = with_pool(state)

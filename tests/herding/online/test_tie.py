@@ -46,14 +46,16 @@ def test_open_servers(load: float, capacity: float, found: bool) -> None:
     ],
 )
 def test_the_lighter_server_goes_first(j: int, best: int, found: bool) -> None:
-    load, capacity = np.array([2.0, 3.0, 2.0]), np.array([1.0, 2.0, 1.0])
+    load = np.array([2.0, 3.0, 2.0])
+    capacity = np.array([1.0, 2.0, 1.0])
     assert lighter(load, capacity, j, best) is found
 
 
 @pytest.mark.parametrize(("live", "found"), [(75.0, True), (74.0, False)])
 def test_queries_stay_while_three_quarters_are_live(live: float, found: bool) -> None:
     totals = np.zeros(8)
-    totals[LIVE], totals[ARRIVED] = live, 100.0
+    totals[LIVE] = live
+    totals[ARRIVED] = 100.0
     assert is_staying(totals) is found
 
 
@@ -79,7 +81,8 @@ def test_a_fuller_server_is_preferred_less() -> None:
 
 def test_a_server_with_many_sources_and_room_has_a_future() -> None:
     totals = np.zeros(8)
-    totals[HELD], totals[CAPACITY] = 10.0, 2.0
+    totals[HELD] = 10.0
+    totals[CAPACITY] = 2.0
     value = future_value(RULES, totals, 2.0, 1.0, 5, 2.0)
     assert future_value(RULES, totals, 2.0, 1.0, 8, 2.0) > value, "it holds more sources"
     assert future_value(RULES, totals, 3.0, 1.0, 5, 2.0) < value, "it is fuller"

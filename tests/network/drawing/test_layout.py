@@ -20,13 +20,15 @@ def graphs(draw: st.DrawFn) -> tuple[list[Box], list[Connector]]:
 
 
 def inside(box: Box, corner: tuple[float, float], point: tuple[float, float]) -> bool:
-    (x, y), slack = corner, 0.01
+    (x, y) = corner
+    slack = 0.01
     return x + slack < point[0] < x + box.width - slack and y + slack < point[1] < y + box.height - slack
 
 
 def overlaps(boxes: list[Box], placed: Arrangement) -> list[tuple[int, int]]:
     def apart(a: int, b: int) -> bool:
-        (ax, ay), (bx, by) = placed.corners[a], placed.corners[b]
+        (ax, ay) = placed.corners[a]
+        (bx, by) = placed.corners[b]
         beside = ax + boxes[a].width <= bx or bx + boxes[b].width <= ax
         return beside or ay + boxes[a].height <= by + 0.01 or by + boxes[b].height <= ay + 0.01
 

@@ -15,7 +15,8 @@ def lines(network: Network) -> list[str]:
 def test_a_stream_with_several_readers_forks() -> None:
     builder = Builder("n")
     source = builder.source("s", {"a": "int"})
-    left, right = source.filter("left", "a > 1"), source.filter("right", "a < 1")
+    left = source.filter("left", "a > 1")
+    right = source.filter("right", "a < 1")
     left.union("both", right).output()
     assert lines(builder.build()) == [
         "s  source  a",

@@ -62,7 +62,8 @@ def compare(
     )
     found = []
     for i, (text, tree) in enumerate(zip(texts, trees, strict=True)):
-        a, b = ours[str(i)], theirs[str(i)]
+        a = ours[str(i)]
+        b = theirs[str(i)]
         assert a.dtype == polars_type(tree.type), f"{text} is {a.dtype} in Polars, not {tree.type}"
         assert b.dtype == polars_type(tree.type), f"{text} is {b.dtype} in Spark, not {tree.type}: {sqls[i]}"
         wrong = (~a.eq_missing(b)).arg_true()

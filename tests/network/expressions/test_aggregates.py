@@ -80,7 +80,8 @@ def test_aggregates_agree(spark: SparkSession, seed: int) -> None:
     ours, theirs = both(spark, frame, texts)
     assert ours[GROUP].to_list() == theirs[GROUP].to_list()
     for i, text in enumerate(texts):
-        a, b = ours[str(i)], theirs[str(i)]
+        a = ours[str(i)]
+        b = theirs[str(i)]
         if text.startswith(("stddev", "variance")):
             assert all(map(close, a.to_list(), b.to_list())), f"{text}: {a.to_list()} {b.to_list()}"
         else:

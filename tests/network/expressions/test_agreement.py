@@ -50,7 +50,8 @@ def test_lazy_and_eager_frames_give_the_same_result(seed: int) -> None:
     frame = random_layout(chance, random_frame(chance, SIZES[seed % len(SIZES)]))
     for text in texts:
         column = to_polars(parse(text, COLUMNS)).alias("the result")
-        eager, lazy = frame.with_columns(column), frame.lazy().with_columns(column).collect()
+        eager = frame.with_columns(column)
+        lazy = frame.lazy().with_columns(column).collect()
         assert_series_equal(lazy["the result"], eager["the result"], check_exact=True)
 
 

@@ -20,7 +20,8 @@ def test_a_cached_text_still_depends_on_the_columns() -> None:
 
 
 def test_only_short_texts_are_cached() -> None:
-    short, long = "a + 1", " + ".join(["(a)"] * 20) + " " * LONGEST_KEPT
+    short = "a + 1"
+    long = " + ".join(["(a)"] * 20) + " " * LONGEST_KEPT
     assert parse(short, {"a": INT}) is parse(short, {"a": INT})
     assert parse(long, {"a": INT}) is not parse(long, {"a": INT})
     assert parse(long, {"a": INT}) == parse(long.strip(), {"a": INT})

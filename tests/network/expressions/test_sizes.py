@@ -18,7 +18,8 @@ ALL_SHAPES: Final = [shape for shapes in SHAPES.values() for shape in shapes]
 
 def written(shape: Shape) -> tuple[str, dict[str, DataType]]:
     """Return the text of a call on columns that occur once each, and those columns."""
-    texts, columns = [], {}
+    texts = []
+    columns = {}
     for i, data_type in enumerate(shape.types):
         parameter = shape.row.takes[min(i, len(shape.row.takes) - 1)]
         if isinstance(parameter, Constant):

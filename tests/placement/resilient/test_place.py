@@ -82,7 +82,8 @@ def test_an_upper_bound_is_used() -> None:
         problem = tree_problem(seed, size=10)
         total = problem.coefficients.sum(axis=0)
         upper = np.array([0.05, 0.05, 0.1, 1.0, 1.0]) * problem.capacity.sum() / total
-        bounded, points = replace(problem, upper=upper), face_points(5, 4096, 1)
+        bounded = replace(problem, upper=upper)
+        points = face_points(5, 4096, 1)
         informed = feasible_size(bounded, place_resilient(bounded, default_rng(0)), points)
         gains.append(informed / feasible_size(bounded, place_resilient(problem, default_rng(0)), points))
     assert np.mean(gains) > 1.05

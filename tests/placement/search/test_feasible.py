@@ -31,7 +31,8 @@ QUICK = SearchEffort(points=128, look=2_000_000, starts=2)
 def test_upper_bounds_cut_the_set_off() -> None:
     """Two streams, one node each: without bounds 1/2 of the ideal set, a square; a bound at half a rate halves it."""
     problem = PlacementProblem(units=("a", "b"), capacity=np.ones(2), coefficients=np.eye(2))
-    points, places = face_points(2, 4096, 1), np.array([0, 1])
+    points = face_points(2, 4096, 1)
+    places = np.array([0, 1])
     whole = feasible_size(problem, places, points)
     assert whole == pytest.approx(0.5, rel=1e-3)
     halved = feasible_size(replace(problem, upper=np.array([0.5, np.inf])), places, points)

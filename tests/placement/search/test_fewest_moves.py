@@ -49,7 +49,8 @@ def test_the_search_makes_as_many_moves_as_needed(loads: list[float], current: l
 
 def one_move_away(problem: PlacementProblem, places: Ints) -> Floats:
     """The spreads of all plans that one move of a unit leads to, by trying each."""
-    free, reachable = movable(problem, places), problem.reachable()
+    free = movable(problem, places)
+    reachable = problem.reachable()
     found = []
     for j, i in product(range(problem.m), range(problem.n)):
         moved = np.where(np.arange(problem.m) == j, i, places)

@@ -31,7 +31,8 @@ def test_the_value_is_the_feasible_ratio(problem: PlacementProblem, seed: int, l
     d = problem.shares().shape[1]
     if not d:
         return
-    points, places = face_points(d, 64, seed), default_rng(seed).integers(0, problem.n, problem.m)
+    points = face_points(d, 64, seed)
+    places = default_rng(seed).integers(0, problem.n, problem.m)
     totals = problem.coefficients.sum(axis=0)
     floor = floor_point(problem.lower, totals, problem.capacity)
     weighed = remaining_weights(weights(node_coefficients(problem, places), problem.capacity, totals), floor)
@@ -46,7 +47,8 @@ def test_the_value_of_a_candidate_equals_the_value_after_the_move(
     problem: PlacementProblem, seed: int, level: float
 ) -> None:
     problem = replace(plain(problem), lower=level * problem.rates, upper=9 * problem.rates)
-    d, rng = problem.shares().shape[1], default_rng(seed)
+    d = problem.shares().shape[1]
+    rng = default_rng(seed)
     if not d or problem.n == 1:
         return
     points = face_points(d, 32, seed)
@@ -55,9 +57,11 @@ def test_the_value_of_a_candidate_equals_the_value_after_the_move(
     work = np.empty((2, 32))
     for _ in range(5):
         j, q = (int(drawn) for drawn in rng.integers(0, problem.m, 2))
-        a, b = int(state.places[j]), int(state.places[q])
+        a = int(state.places[j])
+        b = int(state.places[q])
         if a == b:
-            q, b = problem.m, (a + 1) % problem.n
+            q = problem.m
+            b = (a + 1) % problem.n
         foreseen = kernels.evaluate(field, state, j, q, a, b, work)
         kernels.carry_out(field, state, j, q, b)
         assert kernels.value(field, state) == pytest.approx(foreseen, rel=1e-9)

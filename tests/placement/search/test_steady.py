@@ -54,7 +54,8 @@ def test_nodes_are_steadier_and_better_balanced_than_by_correlation_alone() -> N
     for seed in range(3):
         problem = chain_problem(seed)
         start = place_correlated(problem, default_rng(0))
-        before, after = score(problem, start), score(problem, place_steady(problem, default_rng(0), QUICK))
+        before = score(problem, start)
+        after = score(problem, place_steady(problem, default_rng(0), QUICK))
         assert after.deviation < before.deviation
         assert after.imbalance <= QUICK.uneven < before.imbalance
 

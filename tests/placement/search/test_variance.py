@@ -36,7 +36,8 @@ def test_a_gain_equals_the_decrease_of_the_objective(problem: PlacementProblem, 
         before = objective(problem, state.places, QUICK)
         assert kernels.value(field, state) == pytest.approx(before)
         j, q = (int(drawn) for drawn in rng.integers(0, problem.m, 2))
-        a, b = int(state.places[j]), int(state.places[q])
+        a = int(state.places[j])
+        b = int(state.places[q])
         if a == b:
             b = int(rng.integers(0, problem.n))
             gain = kernels.move_gain(field, state, j, b) if a != b else 0.0

@@ -196,7 +196,8 @@ class Campaign:
         """Return what is wrong now and was not at the last strike."""
         place = self.place()
         now = difference_so_far(self.reader.read_up_to(place.batch), self.batches[: place.files])
-        before, self.difference = self.difference, now
+        before = self.difference
+        self.difference = now
         return Difference(now.lost - before.lost, now.doubled - before.doubled)
 
     def place(self) -> Place:

@@ -74,7 +74,7 @@ def test_processes_of_a_session_are_found_after_their_parent_has_died(leader: in
     wait_for_end(child)
 
 
-def test_ignored_signals_are_told(leader: int) -> None:
+def test_ignored_signals_are_reported(leader: int) -> None:
     assert ignores(leader, SIGINT)
     assert not ignores(leader, SIGTERM)
     send(leader, Way.INTERRUPT, 0.0)

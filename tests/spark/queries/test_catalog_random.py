@@ -89,7 +89,8 @@ class ModelledCatalog:
 
     def run(self) -> None:
         """Begin a batch, perhaps again after a crash, let some queries fail, and commit it."""
-        wanted, moved = {name: one for name, one in self.accepted.items() if name not in self.parked}, dict(self.moved)
+        wanted = {name: one for name, one in self.accepted.items() if name not in self.parked}
+        moved = dict(self.moved)
         self.moved.clear()
         first = seen(self.catalog.begin(self.batch + 1, 2, again=False).families)
         self.check(first, wanted, moved)

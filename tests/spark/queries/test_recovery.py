@@ -58,7 +58,7 @@ def test_queries_that_no_longer_fit_the_network_are_to_be_parked(tmp_path: Path)
     net.source("readings", columns, time="ts", lateness="1 s").filter("cold", "value < 5").output()
     found = recover_catalog(str(tmp_path), committed(0, **{"0": "it divides"}), Shapes(net.build()))
     assert found.failed[0] == "it divides"
-    assert found.failed[1].startswith("it does not fit the network any more: operators.mine.input is 'hot'")
+    assert found.failed[1].startswith("it no longer fits the network: operators.mine.input is 'hot'")
 
 
 def other_meters(extra: str | None) -> Network:
@@ -101,7 +101,7 @@ def test_queries_whose_stream_is_gone_are_parked_also_while_they_wait(tmp_path: 
     start = other.begin(1, 2, again=False)
     assert nodes_of(start.families).keys() == {"q0"}
     (reason,) = start.query_log.members.filter(pl.col("name") == "q1")["parked"]
-    assert reason.startswith("it does not fit the network any more: operators.mine.input is 'hot'")
+    assert reason.startswith("it no longer fits the network: operators.mine.input is 'hot'")
 
 
 def test_a_checkpoint_of_an_older_release_is_continued(tmp_path: Path) -> None:

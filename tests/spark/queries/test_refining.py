@@ -77,7 +77,8 @@ def test_refinement_moves_queries_with_their_state(
     spark: SparkSession, worlds: Worlds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(allowance, "HOUR", 1.0)  # so that every query may move once a second
-    world, files = worlds(meters()), [readings(number) for number in range(4 + 2 * EVERY)]
+    world = worlds(meters())
+    files = [readings(number) for number in range(4 + 2 * EVERY)]
     given = {f"q{number}": query(f"q{number}", number) for number in range(MANY)}
     handle = world.start(trigger={"processingTime": "0 seconds"}, queries=Memory(), refine=1.0)
     assert len(handle.submit(given.values()).accepted) == MANY

@@ -171,7 +171,8 @@ def test_what_was_accepted_outlives_a_kill(
     files = [readings(number) for number in range(4)]
     given = {f"q{number}": query(f"q{number}", number) for number in range(40)}
     world.folder.mkdir()
-    path, at = world.folder / "queries.jsonl", str(world.checkpoint)
+    path = world.folder / "queries.jsonl"
+    at = str(world.checkpoint)
     path.write_text("\n".join([*map(json.dumps, given.values()), "{"]), encoding="utf-8")
     with process(world.folder) as made:
         wait_for_queries(world.checkpoint, made)
@@ -261,10 +262,12 @@ def test_a_run_with_queries_that_dies_loses_and_doubles_nothing(
     spark: SparkSession, worlds: Worlds, death: str
 ) -> None:
     point, calls = DEATHS[death]
-    world, files = worlds(meters()), [readings(number) for number in range(6)]
+    world = worlds(meters())
+    files = [readings(number) for number in range(6)]
     given = {f"q{number}": query(f"q{number}", number) for number in range(24)}
     more = given | {f"r{number}": query(f"r{number}", number) for number in range(8)}
-    hot, sink = Once(), Tables()
+    hot = Once()
+    sink = Tables()
     with often_tidying(), dying(point, calls, raise_crash) as made:
         handle = run_until_done(world, files, [given, more, more], sinks={"hot": hot}, queries=sink)
     assert len([call for call in made if call in calls]) == len(calls)

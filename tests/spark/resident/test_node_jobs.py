@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from drover.errors import DroverError
 from drover.spark.resident.inbox import INBOX_BYTES
-from drover.spark.resident.node_jobs import NodeKeeper, NodeRegistry, inbox_bytes
+from drover.spark.resident.node_jobs import NodeRegistry, NodeSupervisor, inbox_bytes
 from drover.spark.resident.node_server import REGISTER, NodeProgram
 from drover.spark.resident.wire import NodeAddress, call_options, dumps, new_secret
 
@@ -41,7 +41,8 @@ def test_the_newest_registration_counts(registry: NodeRegistry) -> None:
 
 
 def test_it_waits_for_all_nodes(registry: NodeRegistry) -> None:
-    one, other = NodeAddress(0, "grpc://127.0.0.1:1", "a"), NodeAddress(1, "grpc://127.0.0.1:2", "b")
+    one = NodeAddress(0, "grpc://127.0.0.1:1", "a")
+    other = NodeAddress(1, "grpc://127.0.0.1:2", "b")
     register(registry, one)
     assert registry.wait_for(2, 0.01) is None
     late = threading.Timer(0.05, register, (registry, other))
@@ -80,6 +81,6 @@ class StoppedContext:
 def test_a_node_is_not_started_again_once_spark_has_stopped(spark: SparkSession, registry: NodeRegistry) -> None:
     del spark  # a thread that passes on its settings needs it
     stopped: Any = StoppedContext()  # Any: a SparkContext
-    keeper = NodeKeeper(stopped, registry, "run", 0, NodeProgram(registry.location, "secret", "job"))
-    keeper.wait()
-    assert not keeper.runs
+    supervisor = NodeSupervisor(stopped, registry, "run", 0, NodeProgram(registry.location, "secret", "job"))
+    supervisor.wait()
+    assert not supervisor.runs

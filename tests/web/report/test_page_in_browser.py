@@ -57,25 +57,25 @@ def test_the_policy_allows_the_style_sheet_and_no_script(chromium: Browser, tmp_
 @pytest.mark.parametrize("width", [360, 800, 1400])
 def test_the_page_itself_never_scrolls_sideways(width: int, chromium: Browser, tmp_path: Path) -> None:
     phone = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
-    chromium.tell("Emulation.setDeviceMetricsOverride", **phone)
+    chromium.send_command("Emulation.setDeviceMetricsOverride", **phone)
     for given in (run_files(), hostile()):
         show(chromium, given, tmp_path)
         wide = chromium.ask("return [document.documentElement.scrollWidth, document.documentElement.clientWidth]")
         assert wide == [width, width]
-    chromium.tell("Emulation.clearDeviceMetricsOverride")
+    chromium.send_command("Emulation.clearDeviceMetricsOverride")
 
 
 @pytest.mark.parametrize(("scheme", "ground"), [("light", "rgb(255, 255, 255)"), ("dark", "rgb(18, 23, 29)")])
 def test_light_and_dark(scheme: str, ground: str, chromium: Browser, tmp_path: Path) -> None:
-    chromium.tell("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    chromium.send_command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     show(chromium, run_files(), tmp_path)
     assert chromium.ask("return getComputedStyle(document.documentElement).backgroundColor") == ground
-    chromium.tell(
+    chromium.send_command(
         "Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": scheme}]
     )
     assert chromium.ask("return getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
     assert chromium.ask("return getComputedStyle(document.querySelector('nav')).display") == "none"
-    chromium.tell("Emulation.setEmulatedMedia", media="", features=[])
+    chromium.send_command("Emulation.setEmulatedMedia", media="", features=[])
 
 
 def test_words_at_the_ends_of_lines_do_not_touch(chromium: Browser, tmp_path: Path) -> None:

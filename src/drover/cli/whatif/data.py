@@ -13,7 +13,7 @@ from drover.cli.whatif.answer import SimulationReport, VariantResult
 from drover.cli.whatif.scenario import Scenario
 from drover.cli.whatif.text import changes, event_nodes, sentence
 from drover.errors import DroverError, shorten
-from drover.sim.outcome import Format
+from drover.sim.table_files import write_table
 
 VARIANTS: Final = "variants"
 
@@ -74,20 +74,14 @@ def _plain(value: Any) -> Any:  # Any: JSON
     return value
 
 
-def write(answer: SimulationReport, folder: str, form: Format) -> None:
+def write(answer: SimulationReport, folder: str, form: str) -> None:
     """Write a table of all variants into a folder, and the tables of each variant into a subfolder."""
     try:
         for result in answer.results:
             result.outcome.write(Path(folder) / result.variant.name.replace(":", "-"), form)
         rows = [{"variant": each.variant.name, **each.outcome.summary_json()} for each in answer.results]
         table = pl.DataFrame(rows, infer_schema_length=None)
-        path = Path(folder) / f"{VARIANTS}.{form}"
-        if form == "parquet":
-            table.write_parquet(path)
-        elif form == "csv":
-            table.write_csv(path)
-        else:
-            table.write_json(path)
+        write_table(table, Path(folder), VARIANTS, form)
     except OSError as error:
         reason = error.strerror or str(error)
         raise DroverError(

@@ -52,7 +52,7 @@ class RateTrace:
         return float(self.values.max() + self.values.min())
 
     def path(self, rng: Generator) -> Path:  # noqa: ARG002 - one signature for all
-        """Return the values as steps, repeated for ever."""
+        """Return the values as steps, repeated forever."""
         steps = list(zip(self.ends.tolist(), self.values.tolist(), strict=True))
         return ((lap * self.seconds + end, rate) for lap in itertools.count() for end, rate in steps)
 

@@ -80,6 +80,7 @@ class RunJoin:
         for side in (LEFT, RIGHT):
             state.append(side, new[side])
         found = list(self._pairs(new[LEFT], state.parts.get(RIGHT), RIGHT))
+        # Not the new left rows: the call before has paired them with the new right ones.
         found += self._pairs(old_left, new[RIGHT], LEFT)
         if clock.now is not None:
             for side in (LEFT, RIGHT):
@@ -158,6 +159,7 @@ class RunJoin:
         high = probes + self.windows[_other(side)]
         found = by_time(times, low, high)
         band = self.bands[side]
+        # Few candidates by time alone: sorting by the band would cost more than it saves.
         if band is None or found.count <= max(len(times), len(probes)):
             return found
         bounds = (numbers(probing, bound) for bound in (band.low, band.high))
@@ -192,6 +194,7 @@ def cut_by_candidates(
     rows: pl.DataFrame, others: pl.DataFrame, on_rows: list[str], on_others: list[str], most: int = PIECE
 ) -> Iterator[pl.DataFrame]:
     """Yield the rows in pieces with about `most` candidates each. Candidates are counted by hash, so a few too many."""
+    # Even if every row met every other one, this would fit into one piece.
     if rows.height * others.height <= most:
         yield rows
         return

@@ -64,6 +64,7 @@ def write_pending(
 def greatest_rows(rows: pl.DataFrame, table: Table, time: str) -> pl.DataFrame:
     """Return, per key, the row with the latest event time, of equal ones the greatest; in the order of the keys."""
     rows = without_negative_zero(rows.select(table.schema.names))
+    # All columns take part in the order, so that the greatest row does not depend on the order of arrival.
     rest = [name for name in table.schema.names if name not in table.key and name != time]
     order = list(dict.fromkeys([*table.key, time, *rest]))
     return rows.sort(order, nulls_last=False).unique(table.key, keep="last", maintain_order=True)

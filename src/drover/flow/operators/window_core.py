@@ -40,7 +40,8 @@ def merge_core(operator: Aggregate, panes: pl.DataFrame, ends: range, merges: Se
 
     The first of these windows ends after the last has started, and rows have groups.
     """
-    begin, end = ends[-1] - operator.size, ends[0]
+    begin = ends[-1] - operator.size
+    end = ends[0]
     placed = panes.with_row_index(PLACE)
     within = pl.col(PANE).is_between(begin, end, closed="left")
     needed = pl.col(PANE).is_between(ends[0] - operator.size, ends[-1], closed="left")

@@ -98,6 +98,7 @@ def recover(fs: FileSystem, root: str, batch: int, manifest: int = -1, link: str
     for one in manifests:
         included = [change for change in changes if query_log.last_serial < change.serial <= one.last_serial]
         query_log = advance(query_log, included, one)
+    # A batch that was begun has its manifest already. It must start with the same queries when it runs again.
     begun = _read_manifest(fs, root, batch + 1) if (MANIFEST, batch + 1) in found else None
     pending = tuple(change for change in changes if change.serial > query_log.last_serial)
     return RecoveredLog(query_log, begun, pending)

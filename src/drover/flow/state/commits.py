@@ -69,8 +69,9 @@ def commit(fs: FileSystem, root: str, after: Checkpoint, entry: Commit, *, foldi
     # A run that died right after its commit repeats the batch: Spark has not heard of the commit.
     if ("commit", entry.batch) in log:
         return _recommit(path, read_whole(fs, path), after, entry)
+    # Another run has committed meanwhile, or a commit was deleted.
     if (last := _last(log)) != after.batch:
-        way_out = f"Go on from the last version, or {START_ANEW}."
+        way_out = f"Continue from the last version, or {START_ANEW}."
         raise StateError(path, f"a log that ends with batch {after.batch}", f"that it ends with {last}", way_out)
     data, link = seal(commit_body(entry, after.link))
     write_whole(fs, path, [data])
@@ -84,6 +85,8 @@ def fold(fs: FileSystem, root: str, checkpoint: Checkpoint) -> Checkpoint:
     `commit` calls it, unless `folding` is False. It takes 0.3 s for 20,000 units with 4 segments each, about every
     fiftieth batch; to save this time in a commit, call it between two batches instead.
     """
+    # Only when the commits since the last full file are larger than it. So the time for full files stays in proportion
+    # to the time for commits.
     due = checkpoint.chain_bytes > max(checkpoint.full_bytes, LEAST_CHAIN) or checkpoint.chain > LONGEST_CHAIN
     if not due:
         return checkpoint
@@ -131,7 +134,7 @@ def _recommit(path: str, data: bytes, after: Checkpoint, entry: Commit) -> Check
             path,
             f"the batch as it was committed ({_summary(known)})",
             f"other content for the same batch ({_summary(entry)})",
-            f"Go on from version {entry.batch}, which is complete; a batch is committed once.",
+            f"Continue from version {entry.batch}, which is complete; a batch is committed once.",
         )
     version = advance(after.version, known.batch, known.added, known.bounds, known.dropped)
     return _follow(after, version, known.notes, link, len(data))
@@ -141,6 +144,7 @@ def _walk(fs: FileSystem, root: str, start: int, stop: int) -> Iterator[Checkpoi
     """Yield the checkpoints up to `stop`, from the last full file at or before `start`."""
     folder = join(root, COMMITS)
     log = _listing(fs, root)
+    # Begin with the last full file, so that only a limited number of commits has to be read (rule 2).
     base = max((batch for kind, batch in log if kind == "full" and batch <= start), default=BEFORE_FIRST)
     # Even for the version before the first batch, the first commit must exist: otherwise the log has lost its
     # beginning, and an empty state would be wrong.

@@ -85,8 +85,9 @@ def unseal(path: str, data: bytes, batch: int, way_out: str = RESTORE) -> tuple[
     body: dict[str, Any] = json.loads(text)
     if body["format"] != FORMAT:
         raise StateError(
-            path, f"format {FORMAT}", f"format {body['format']}", "Go on with the release of drover that wrote it."
+            path, f"format {FORMAT}", f"format {body['format']}", "Continue with the release of drover that wrote it."
         )
+    # The checksum only proves that the document is whole. A copy under another name is whole, too.
     if body["batch"] != batch:
         raise StateError(path, f"batch {batch}", f"batch {body['batch']}: it was renamed", way_out)
     return body, checksum
@@ -94,6 +95,7 @@ def unseal(path: str, data: bytes, batch: int, way_out: str = RESTORE) -> tuple[
 
 def commit_body(commit: Commit, previous: str) -> dict[str, object]:
     """Return a commit as JSON values; `previous` is the checksum of the previous commit, empty for the first."""
+    # File names are long, and many segments of a batch share one file.
     files = _number(segment.file for segment in commit.added)
     return {
         "format": FORMAT,

@@ -64,6 +64,7 @@ def expired_files(commit_files: Iterable[str], state_files: Iterable[str], kept:
     commits = {name: found for name in commit_files if (found := parse(name)) is not None and found.kind != "state"}
     fulls = [found.batch for found in commits.values() if found.kind == "full" and not found.temporary]
     base = max((batch for batch in fulls if batch <= oldest), default=None)
+    # A temporary file of a batch after the last commit may be being written at this moment.
     dead = [
         name
         for name, found in commits.items()

@@ -147,7 +147,7 @@ def _streams(deltas: Sequence[Delta], name: str, segments: list[Segment]) -> Ite
 
 
 def _encode(table: pa.Table) -> pa.Buffer:
-    # One record batch per stream: otherwise a table of a hundred small chunks stays in a hundred chunks for ever.
+    # One record batch per stream: otherwise a table of a hundred small chunks stays in a hundred chunks forever.
     whole = table.combine_chunks()
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, whole.schema, options=PLAIN) as stream:

@@ -234,6 +234,8 @@ def _neighbours(ranges: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
     start = stop = 0
     for index in sorted(range(len(ranges)), key=lambda member: ranges[member]):
         offset, length = ranges[index]
+        # Small gaps are read along, because another request would cost more. The size is bounded, because all ranges of
+        # a group share one buffer in memory.
         if group and (offset > stop + GAP or offset + length > start + MOST_AT_ONCE):
             yield group
             group = []

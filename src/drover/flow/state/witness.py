@@ -52,6 +52,7 @@ def read_witness(fs: FileSystem, root: str) -> Witness | None:
     try:
         body = json.loads(verify(path, read_whole(fs, path))[0])
         return Witness(int(body["batch"]), str(body["link"]), bool(body["begun"]), dict(body["files"]))
+    # Without a witness, a start only checks less (rule 1).
     except (StateError, KeyError, TypeError, ValueError) as error:
         log.warning("the last batch that was begun is not checked, because its witness cannot be read: %s", error)
         return None

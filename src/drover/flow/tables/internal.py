@@ -119,15 +119,15 @@ def _check_mark(inside: Mapping[str, Address], noted: TablesMark, committed: int
     if isinstance(found, TablesMark):
         if found.id == noted.id and noted.batch <= found.batch <= committed + 1:
             return
-        told = f"a database of batch {found.batch}" if found.id == noted.id else "the database of another run"
+        actual = f"a database of batch {found.batch}" if found.id == noted.id else "the database of another run"
     else:
-        told = found
+        actual = found
     tables = ", ".join(f"{table}: sqlite:///path/to/file.db" for table in inside)
     raise StateError(
         address.path,
         f"the tables {', '.join(inside)} as of batch {noted.batch}" if noted.batch >= 0 else "the tables of this run",
-        told,
-        "Restore it from the copy of the checkpoint that has the same commits, or go on with tables in another "
+        actual,
+        "Restore it from the copy of the checkpoint that has the same commits, or continue with tables in another "
         f"database: tables: {{{tables}}}.",
     )
 

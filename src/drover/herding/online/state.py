@@ -109,6 +109,7 @@ def with_server(state: HerdState, j: int, capacity: float) -> HerdState:
     nothing = np.zeros(more)
     sizes = np.concatenate([state.capacity, nothing])
     sizes[j] = capacity
+    # The tree is built anew: servers change far less often than queries do.
     leaves = 1 << max(len(sizes) - 1, 1).bit_length()
     changed = state._replace(
         load=np.concatenate([state.load, nothing]),

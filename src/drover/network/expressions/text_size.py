@@ -93,7 +93,8 @@ def padded(_sizes: Sequence[TextSize], literals: Sequence[object]) -> TextSize:
 
 def replaced(sizes: Sequence[TextSize], literals: Sequence[object]) -> TextSize:
     """Return the size of the first argument, if it consists of nothing but what is replaced."""
-    old, new = literals[1], literals[2]
+    old = literals[1]
+    new = literals[2]
     if not isinstance(old, str) or not isinstance(new, str) or not old:
         return sizes[0]
     return sizes[0].repeated(max(-(-len(new) // len(old)), 1))

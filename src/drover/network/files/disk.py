@@ -28,7 +28,7 @@ KINDS: Final = (
 def read_text(path: str | os.PathLike[str], most: int = MOST_BYTES) -> str:
     """Return the text of a file with at most `most` bytes; FileError with the reason if it cannot be read."""
     try:
-        # Without O_NONBLOCK, opening a pipe that has no writer would block for ever.
+        # Without O_NONBLOCK, opening a pipe that has no writer would block forever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         raise _refusal(

@@ -123,6 +123,7 @@ def climb(problem: PlacementProblem, places: Ints, rng: Generator, effort: Searc
         orders = rng.permuted(np.tile(np.arange(problem.m), (kicks + 1, 1)), axis=1)
         kernels.search_with_kicks(arrays, state, orders, rng.random((kicks, effort.strength, 2)), budget)
         found.append(state.places.copy())
+    # On points that the search has not seen: on its own points, it looks better than it is (rule 1).
     values = [feasible_size_with_links(problem, plan, unseen) for plan in found]
     return found[int(np.argmax(values))]
 
@@ -168,6 +169,7 @@ def starts(problem: PlacementProblem, places: Ints, rng: Generator, count: int) 
     if problem.links.communication.any() or not abundant(problem):
         found.append(place_clustered(problem, rng))
     for _ in range(count - len(found)):
+        # Perturbed coefficients change the order in which ROD places units, and so lead to other plans of its quality.
         noise = rng.uniform(0.7, 1.4, (problem.m, 1))
         bent = replace(problem, coefficients=problem.coefficients * noise)
         found.append(repair(problem, place_resilient(bent, rng)))

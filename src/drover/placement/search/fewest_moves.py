@@ -87,6 +87,7 @@ def even_out(problem: PlacementProblem, places: Ints, settings: BalanceTarget = 
     """
     if problem.n < 2 or spread(problem, places) <= settings.epsilon:
         return places
+    # Moving a unit without load evens nothing out, and would only be counted as a move.
     free = movable(problem, places) & (problem.load > 0)
     arrays = _BalancingProblem(
         problem.series,
@@ -153,6 +154,7 @@ def _rest(loads: Floats) -> Floats:
 
 def _flattest(step: _BalancingState, spreads: Floats, change: Floats) -> _BalancingState:
     """Return the plan after the move with the least spread; ties go to the least pressure."""
+    # Within rounding, several moves are often equally good. The pressure decides among them, not the last digit.
     tied = np.where(spreads <= spreads.min() + ROUNDING, change, np.inf)
     j, i = np.unravel_index(int(tied.argmin()), spreads.shape)
     if np.isinf(tied[j, i]):

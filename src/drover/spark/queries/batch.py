@@ -50,7 +50,7 @@ class BatchQueries:
         return self.start.query_log.batch >= 0
 
     def dropped(self, version: Version) -> tuple[Key, ...]:
-        """Return the parts of state that no query needs any more."""
+        """Return the parts of state that queries no longer need."""
         return unneeded_state(version, self.start.families.stored) if self.is_used else ()
 
     def notes(self, result: BatchResult) -> dict[str, Any]:  # Any: JSON

@@ -13,6 +13,7 @@ def move(controller: Controller, queries: QueryService, name: str, node: int) ->
     """Move a unit or a query with its state to a node, from the next batch on; return the plan of the units."""
     plan = controller.status.plan
     names = queries.names()
+    # Without queries, the controller's error about an unknown unit is the one that helps.
     if name in plan.places or not names:
         return controller.move(name, node)
     if name not in names:

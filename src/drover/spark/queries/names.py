@@ -53,6 +53,7 @@ class QueryNames:
             raise DroverError("either name the queries to drop or ask for all of them. Name some, or give --all.")
         if every:
             return [name for name, query in self.by_name.items() if tenant in (None, query.tenant)]
+        # All or none: a typing error must not leave a request half done.
         unknown = [name for name in dict.fromkeys(names) if name not in self.by_name]
         if unknown:
             shown = ", ".join(map(shorten, unknown[:MOST_LISTED])) + (", ..." if len(unknown) > MOST_LISTED else "")

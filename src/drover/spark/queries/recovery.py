@@ -124,7 +124,7 @@ def _shaped_alone(queries: pl.DataFrame, shapes: Shapes, failed: dict[int, str])
                 raise NetworkError(draft.faults)
             shaped = shapes.shape_of(draft.query)
         except NetworkError as error:
-            failed.setdefault(number, f"it does not fit the network any more: {error.faults[0].text}")
+            failed.setdefault(number, f"it no longer fits the network: {error.faults[0].text}")
             continue
         if shaped.shape.id == family:
             yield number, draft.query, shaped

@@ -110,6 +110,7 @@ def _without_contested(
     rows = pl.concat([pl.DataFrame(schema=schema), *parts])
     alone = np.ones(len(queries), bool)
     alone[rows[INDEX].to_numpy()] = False
+    # A query that is read alone may take the name of one that is checked as a column, and the first of the two wins.
     others = {name for index in np.flatnonzero(alone).tolist() for name in _possible_names(queries[index])}
     given = rows["name"].to_list()
     taken = pl.Series([name in names or name in others for name in given], dtype=pl.Boolean)

@@ -35,7 +35,7 @@ from drover.spark.resident.routing import ResidentRouterTask
 from drover.spark.resident.wire import UNKNOWN_TURN, HopRequest, NodeAddress, call_options, dumps
 from drover.spark.tasks import FRAME_TYPE, RouterTask, SourceLayout, frames_of
 
-LOOK_EVERY: Final = 2.0  # seconds between two looks at the nodes while a turn runs
+LOOK_EVERY: Final = 2.0  # seconds between two checks of the nodes while a turn runs
 FROZEN: Final = 20.0  # seconds without an answer to a ping after which a node is replaced
 NOTICE: Final = 5.0  # seconds in which Spark notices by itself that a node has ended
 MOST_CALLS: Final = 1024  # at once; a thread begins when it is needed
@@ -46,7 +46,7 @@ Answer = TypeVar("Answer")
 
 
 class NodeLostError(WorkerDiedError):
-    """A resident node has died, or does not answer any more."""
+    """A resident node has died, or no longer answers."""
 
     def __init__(self, address: NodeAddress, *, frozen: bool = False) -> None:
         how = "does not answer" if frozen else "died"
@@ -136,6 +136,7 @@ class ResidentEngine:
             self._replace(found)
             raise found from error
         self._holders = places
+        # Not earlier: a node that the plan no longer has may have lent state in this turn.
         self._nodes.release(assignment.schedule.nodes)
         result = replace(gather(*fetch(frames, assignment.root)), engine=str(EngineChoice.RESIDENT))
         self._router.note(result)

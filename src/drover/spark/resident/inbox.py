@@ -138,6 +138,7 @@ class Inbox:
         """Keep frames in memory if there is room; return False if they must go to the file."""
         with self._lock:
             self._check(delivery.turn)
+            # Once a delivery has frames in a file, the others follow there: their order must stay.
             if arriving.file is not None or self.held + batch.nbytes > self.limit:
                 self.written += batch.nbytes
                 return False

@@ -67,7 +67,7 @@ class NodeRegistry(fl.FlightServerBase):  # type: ignore[misc]  # pyarrow has no
             return self._known.get(node)
 
     def wait_until_gone(self, address: NodeAddress, seconds: float) -> bool:
-        """Wait until a node is not at this address any more; return False if it still is after so many seconds."""
+        """Wait until a node has left this address; return False if it has not after so many seconds."""
         with self._changed:
             return self._changed.wait_for(lambda: self._known.get(address.node) != address, seconds)
 
@@ -84,7 +84,7 @@ def is_stopped(context: SparkContext) -> bool:
     return getattr(context, "_jsc", None) is None  # Spark has no other way to ask
 
 
-class NodeKeeper:
+class NodeSupervisor:
     """Keeps one node running, as one Spark job after another, until it is told to end."""
 
     def __init__(
@@ -133,6 +133,7 @@ class NodeKeeper:
             except Exception as error:  # noqa: BLE001 - Spark raises many kinds, and the answer is the same
                 if not self._ending.is_set() and not is_stopped(self._context):
                     log.warning("node %s ended: %s. It is started again.", self._node, str(error).splitlines()[0])
+            # Only what this job has registered: a newer task of the node may be there already.
             self._registry.forget(self._node, self._program.job)
             self._ending.wait(PAUSE)
 
@@ -147,16 +148,17 @@ class ResidentNodes:
         self._run = run
         self._inbox_bytes = inbox_bytes(spark.conf.get(INBOX_SETTING, None))
         self._registry = NodeRegistry(spark.conf.get("spark.driver.host") or "127.0.0.1", self.secret)
-        self._keepers: dict[int, NodeKeeper] = {}
+        self._supervisors: dict[int, NodeSupervisor] = {}
 
     def ensure(self, count: int, seconds: float = START_SECONDS) -> tuple[NodeAddress, ...]:
         """Return the addresses of so many nodes, once all of them run. Nodes beyond these run on until `release`."""
         end = time.monotonic() + seconds
-        missing = [node for node in range(count) if node not in self._keepers or not self._keepers[node].runs]
+        missing = [node for node in range(count) if node not in self._supervisors or not self._supervisors[node].runs]
         if missing and has_fixed_slots(str(self._context.master)):
+            # Such a master never gets more slots, so waiting would not help.
             self._demand_slots(count, 0.0)
         for node in missing:
-            self._keepers[node] = self._start(node)
+            self._supervisors[node] = self._start(node)
         found = self._registry.wait_for(count, seconds)
         if found is None:
             silent = [node for node in range(count) if self._registry.known(node) is None]
@@ -173,9 +175,9 @@ class ResidentNodes:
             time.sleep(PAUSE)
 
     def release(self, count: int) -> None:
-        """Stop the nodes from number `count` on: no batch needs them any more."""
-        for node in [number for number in self._keepers if number >= count]:
-            self._keepers.pop(node).end(self.secret)
+        """Stop the nodes from number `count` on: batches no longer need them."""
+        for node in [number for number in self._supervisors if number >= count]:
+            self._supervisors.pop(node).end(self.secret)
             self._registry.forget(node)
 
     def is_there(self, address: NodeAddress) -> bool:
@@ -184,21 +186,21 @@ class ResidentNodes:
 
     def replace(self, address: NodeAddress, patience: float = 0.0) -> None:
         """Make sure that a lost node is started again; Spark has so many seconds to notice by itself that it ended."""
-        if not self._registry.wait_until_gone(address, patience) and address.node in self._keepers:
-            self._keepers[address.node].cancel()
+        if not self._registry.wait_until_gone(address, patience) and address.node in self._supervisors:
+            self._supervisors[address.node].cancel()
             self._registry.forget(address.node, address.job)
 
     def close(self) -> None:
         """Stop all nodes."""
-        for keeper in self._keepers.values():
-            keeper.end(self.secret)
-        for keeper in self._keepers.values():
-            keeper.wait()
+        for supervisor in self._supervisors.values():
+            supervisor.end(self.secret)
+        for supervisor in self._supervisors.values():
+            supervisor.wait()
         self._registry.shutdown()
 
-    def _start(self, node: int) -> NodeKeeper:
+    def _start(self, node: int) -> NodeSupervisor:
         program = NodeProgram(self._registry.location, self.secret, uuid.uuid4().hex[:8], self._inbox_bytes)
-        return NodeKeeper(self._context, self._registry, f"drover {self._run}", node, program)
+        return NodeSupervisor(self._context, self._registry, f"drover {self._run}", node, program)
 
 
 def inbox_bytes(given: str | None) -> int:

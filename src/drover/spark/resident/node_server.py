@@ -1,4 +1,4 @@
-"""A resident node: a Flight server in a Spark task that stays, with its operators' state in memory.
+"""A resident node: a Flight server in a long-running Spark task, with its operators' state in memory.
 
 Rule 1: hops run in the main thread. Time limits of user functions are signals, and Python delivers these only there.
 Rule 2: the driver says when a hop runs. By then everything that the hop reads has arrived, so a node never waits for
@@ -45,7 +45,7 @@ PING: Final = "ping"
 STATE: Final = b"state:"  # how the ticket begins with which a node asks another one for state
 STOP: Final = "stop"
 REGISTER: Final = "register"
-LOOK_EVERY: Final = 5.0  # seconds between two looks at the driver
+LOOK_EVERY: Final = 5.0  # seconds between two checks that the driver is there
 PATIENCE: Final = 60.0  # seconds without the driver after which a node ends
 
 

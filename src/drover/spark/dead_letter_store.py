@@ -27,7 +27,7 @@ WAY_OUT: Final = "Delete this file: it only has rows that the run did not use."
 
 
 @dataclass(frozen=True, slots=True)
-class KeptLetters:
+class DeadLetterStore:
     """A sink that keeps the newest dead letters in a checkpoint."""
 
     checkpoint: str
@@ -56,7 +56,7 @@ class KeptLetters:
         return last.tail(int((sizes_back <= self.most_bytes // 2).sum()))
 
 
-def read_letters(checkpoint: str, committed: int) -> pl.DataFrame:
+def read_dead_letters(checkpoint: str, committed: int) -> pl.DataFrame:
     """Return the letters that a checkpoint keeps up to a batch, oldest first, with their batch."""
     fs, root = open_root(checkpoint)
     folder = join(root, FOLDER)
