@@ -119,9 +119,7 @@ def run(
     chosen = engine_choice(engine)
     allowed = limits_of(limits)
     settings = check_pins(control_of(control), units_of(network))
-    delivered = _sinks(network, sinks)
-    others = {"dead_letters": dead_letters, "late": late, "queries": queries}
-    refuse_shared(_named_sinks(delivered, others))
+    delivered = _sinks(network, sinks, {"dead_letters": dead_letters, "late": late, "queries": queries})
     tree = None if cluster is None else on_tree(network, cluster, settings, nodes, plan, takes_queries=bool(queries))
     reading = read_sources(network, sources)
     check_workers(reading.frame.sparkSession)
@@ -249,13 +247,20 @@ def _one_sink(given: AnySink | Sequence[AnySink] | None) -> Sink | None:
     return Several(tuple(map(_sink, given)))
 
 
-def _sinks(network: Network, sinks: Mapping[str, AnySink | Sequence[AnySink]]) -> dict[str, tuple[Sink, ...]]:
+def _sinks(
+    network: Network,
+    sinks: Mapping[str, AnySink | Sequence[AnySink]],
+    others: Mapping[str, AnySink | Sequence[AnySink] | None],
+) -> dict[str, tuple[Sink, ...]]:
+    """Return the sinks of each output; DroverError if one is for no output, or replaces the rows of another."""
     if strangers := sorted(set(sinks) - set(network.outputs)):
         raise DroverError(
             f"there is a sink for {strangers[0]!r}, but the outputs of {network.name!r} are "
             f"{', '.join(network.outputs)}. Name one of these, or add it to the outputs."
         )
-    return {
+    delivered = {
         stream: tuple(_sink(one) for one in (given if isinstance(given, Sequence) else (given,)))
         for stream, given in sinks.items()
     }
+    refuse_shared(_named_sinks(delivered, others))
+    return delivered
