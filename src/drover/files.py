@@ -31,6 +31,15 @@ def local_folder(path: str) -> str | None:
     return unquote(parts.path) if parts.scheme == "file" and parts.netloc in ("", "localhost") else None
 
 
+def same_place(path: str) -> str:
+    """Return a local path in the one form that all its spellings have: absolute, without dots and symbolic links.
+
+    >>> same_place("out/./x/") == same_place("out/y/../x")
+    True
+    """
+    return os.path.realpath(local_folder(path) or path)
+
+
 @contextmanager
 def replacing(path: Path, *, mode: int = 0o666, locked: bool = False, durable: bool = True) -> Iterator[BinaryIO]:
     """Open a temporary file beside `path`; it takes the name when the block ends, and goes away if the block raises.

@@ -53,6 +53,15 @@ def test_a_sound_file_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["sound"] is True
 
 
+def test_a_run_file_without_its_mark_is_one_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "shop.run.yaml"
+    path.write_text("network: net.yaml\nsources: {}\nsinks: {}\ncheckpoint: ck\n", encoding="utf-8")
+    assert main(["check", str(path)]) == 1
+    told = capsys.readouterr().out
+    assert "Begin it with `run: 1`, and name the network file in `network`." in told
+    assert told.endswith("1 fault\n")
+
+
 @pytest.mark.usefixtures("_in_golden")
 def test_several_files_are_checked_and_one_bad_one_counts(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "every_kind.yaml", "absent.yaml"]) == 1

@@ -10,7 +10,8 @@ import pytest
 
 import drover
 from drover.errors import TableError
-from drover.flow.node import is_own_fault
+from drover.flow.node import Failure, is_own_fault
+from drover.flow.operators.filter import RunFilter
 from drover.flow.tables import Address, TableStore, prepare_tables
 from drover.network.operators import Filter, KeyPair, TableRead, TableWrite, UserDefined
 from drover.placement.plan import round_robin
@@ -28,6 +29,7 @@ USER = UserDefined(name="u", input="s", function="m:f", columns=())
         pytest.param(USER, ZeroDivisionError(), True, id="a user's function may raise anything"),
         pytest.param(USER, OSError(), True, id="even what looks like a disk's fault"),
         pytest.param(FILTER, pl.exceptions.ComputeError(), True, id="an expression that fails would fail again"),
+        pytest.param(FILTER, pl.exceptions.PanicException(), True, id="and so would one at which Polars panics"),
         pytest.param(FILTER, OSError(), False, id="a disk's fault"),
         pytest.param(FILTER, KeyError(), False, id="a defect of drover"),
         pytest.param(READ, TableError(), False, id="a database's fault"),
@@ -35,8 +37,26 @@ USER = UserDefined(name="u", input="s", function="m:f", columns=())
         pytest.param(WRITE, pl.exceptions.ComputeError(), False, id="a table has no expressions"),
     ],
 )
-def test_whose_fault_it_is(operator: Filter, error: Exception, own: bool) -> None:
+def test_whose_fault_it_is(operator: Filter, error: BaseException, own: bool) -> None:
     assert is_own_fault(operator, error) is own
+
+
+def test_an_operator_at_which_polars_panics_is_parked_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def panic(*_: object) -> None:
+        raise pl.exceptions.PanicException("index out of bounds")
+
+    net = drover.Builder("n")
+    source = net.source("s", {"ts": "timestamp", "k": "int"}, time="ts")
+    source.filter("f", "k > 0").output()
+    source.map("m", {"ts": "ts", "k": "k + 1"}).output()
+    harness = Harness(net.build())
+    monkeypatch.setattr(RunFilter, "run", panic)
+    rows = pl.DataFrame(
+        {"ts": [datetime(2024, 1, 1, tzinfo=UTC)], "k": [1]}, {"ts": pl.Datetime("us", "UTC"), "k": pl.Int32()}
+    )
+    harness.run({"s": rows}, round_robin(harness.network, 2))
+    assert harness.failures == [Failure("f", "PanicException: index out of bounds")]
+    assert harness.output("m")["k"].to_list() == [2]
 
 
 def test_a_database_that_is_gone_fails_the_batch_and_the_next_try_succeeds(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 
@@ -53,12 +55,19 @@ def test_a_function_of_the_main_module_has_no_path(monkeypatch: pytest.MonkeyPat
     ("path", "says"),
     [
         pytest.param("no.such.module:f", "cannot be imported", id="no such module"),
+        pytest.param("leaves:f", "module 'leaves' raises SystemExit: 3. Correct the module", id="a script that ends"),
+        pytest.param("breaks:f", "module 'breaks' raises ValueError: no", id="a module that fails"),
         pytest.param("tests.user_functions:lost", "has no function 'lost'", id="no such function"),
         pytest.param("tests.user_functions:pl", "has no function 'pl'", id="something that is no function"),
         pytest.param("tests.user_functions:unmarked", "unmarked is not marked", id="a function without the mark"),
         pytest.param("os:system", "system is not marked", id="a function of the standard library"),
     ],
 )
-def test_a_path_to_no_function_is_refused(path: str, says: str) -> None:
+def test_a_path_to_no_function_is_refused(
+    path: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "leaves.py").write_text("raise SystemExit(3)", "utf-8")
+    (tmp_path / "breaks.py").write_text("raise ValueError('no')", "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(DroverError, match=says):
         resolve(path)

@@ -260,6 +260,11 @@ def test_a_fault_in_what_is_read(tmp_path: Path, old: str, new: str, fault: str)
             id="one folder for two",
         ),
         pytest.param(
+            "sinks: {long: {write: csv, path: x}, bills: {write: csv, path: y/.././x}}",
+            "sinks.bills.path is 'y/.././x', but sinks.long writes to the same folder",
+            id="one folder for two, by a detour",
+        ),
+        pytest.param(
             "sinks: {long: {write: csv, path: 's3a://bucket/long'}}",
             r"sinks.long.path is 's3a://bucket/long', but files of sinks are written to local disks\. Name a",
             id="a folder on another machine",

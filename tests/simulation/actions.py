@@ -34,14 +34,16 @@ def batch(run: SimulatedRun, live: Live) -> None:
     if live.query.plan():
         assert live.query.planned is not None
         run.given[live.query.batch] = live.query.planned
+        run.starts.plan(("rows", live.query.batch))
         rows: Any = live.query.rows()  # Any: a DataFrame
         live.driver.process(rows, live.query.batch)
         live.query.finish()
         live.controller.process_waiting()
 
 
-def close_windows(_run: SimulatedRun, live: Live) -> None:
+def close_windows(run: SimulatedRun, live: Live) -> None:
     """Run a batch without rows, if it would close windows."""
+    run.starts.plan(("closing", live.driver.checkpoint.batch + 1))
     session: Any = live.query.session  # Any: a SparkSession
     live.driver.close_windows(session)
     live.controller.process_waiting()
@@ -112,7 +114,7 @@ def drain(run: SimulatedRun, live: Live) -> None:
 
 def submit(run: SimulatedRun, live: Live) -> None:
     """Submit a query."""
-    query = run.queries.draw(run.history.network, run.rng, live.driver.checkpoint.batch)
+    query = run.queries.draw(run.history.network, run.rng)
     receipt = live.service.submit([query.entry])
     assert receipt.accepted == (query.name,), receipt.refused
     query.accepted = True
@@ -123,7 +125,6 @@ def drop(run: SimulatedRun, live: Live) -> None:
     running = run.queries.running()
     if running:
         query = running[int(run.rng.integers(len(running)))]
-        query.dropped = live.driver.checkpoint.batch
         query.gone = None
         assert live.service.drop([query.name]) == (query.name,)
         query.gone = True

@@ -7,7 +7,6 @@ compares that harness with plain Spark.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,7 +117,7 @@ def assert_answers(run: SimulatedRun, query: ClientQuery, unbroken: UnbrokenRun)
     if not query.accepted:
         assert found is None, f"query {query.name} was not accepted and has {found}"
         return
-    spans = sorted(set(possible_spans(run, query)))
+    spans = run.starts.spans(query, len(run.batches))
     for first, last in spans:
         expected = expected_answers(run, query, unbroken, first, last)
         try:
@@ -127,30 +126,6 @@ def assert_answers(run: SimulatedRun, query: ClientQuery, unbroken: UnbrokenRun)
             continue
         return
     raise AssertionError(f"query {query} has results of none of the batches {spans}: {found}")
-
-
-def possible_spans(run: SimulatedRun, query: ClientQuery) -> Iterator[tuple[int, int]]:
-    """Yield the batches that a query may have run in: from the first up to, but without, the second."""
-    ends = (
-        next_batches(run, query.dropped, *query.learned)
-        if query.gone and query.dropped is not None
-        else [len(run.batches)]
-    )
-    for first in next_batches(run, query.asked, *query.learned):
-        yield from ((first, max(first, last)) for last in ends)
-
-
-def next_batches(run: SimulatedRun, *committed: int) -> list[int]:
-    """Return the batches that may be the first to take a request, which was made after one of the committed ones.
-
-    A batch that an earlier run may have begun is repeated as it was, and the request waits for the one after it.
-    """
-    found = []
-    for batch in committed:
-        found.append(batch + 1)
-        while found[-1] - 1 in run.starts and found[-1] < len(run.batches):
-            found.append(found[-1] + 1)
-    return found
 
 
 def answers(run: SimulatedRun, name: str) -> pl.DataFrame | None:

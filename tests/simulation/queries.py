@@ -17,20 +17,15 @@ from drover.network.model import Network
 
 @dataclass(slots=True)
 class ClientQuery:
-    """A query as its client knows it; batches are the last that were committed at the time."""
+    """A query as its client knows it."""
 
     name: str
     entry: Mapping[str, Any]  # Any: as in a query file
-    asked: int  # when it was submitted
     accepted: bool | None = None  # None if nobody knows yet
-    dropped: int | None = None  # when the drop was asked for
     gone: bool | None = False  # whether it is dropped; None if nobody knows yet
-    learned: set[int] = field(default_factory=set)  # when a list of names answered what the run did not
 
-    def learn(self, names: Collection[str], committed: int) -> None:
+    def learn(self, names: Collection[str]) -> None:
         """Learn from a list of names, after a restart, what became of requests without an answer."""
-        if self.accepted is None or self.gone is None:
-            self.learned.add(committed)
         if self.accepted is None:
             self.accepted = self.name in names
         if self.gone is None:
@@ -48,10 +43,10 @@ class ClientQueries:
 
     every: list[ClientQuery] = field(default_factory=list)
 
-    def draw(self, network: Network, rng: Generator, committed: int) -> ClientQuery:
+    def draw(self, network: Network, rng: Generator) -> ClientQuery:
         """Return a new query that is about to be submitted."""
         name = f"q{len(self.every)}"
-        made = ClientQuery(name, draw_entry(network, rng, name), committed)
+        made = ClientQuery(name, draw_entry(network, rng, name))
         self.every.append(made)
         return made
 
@@ -59,11 +54,11 @@ class ClientQueries:
         """Return the queries that run, as far as the client knows."""
         return [query for query in self.every if query.runs]
 
-    def learn(self, names: Collection[str], committed: int) -> None:
+    def learn(self, names: Collection[str]) -> None:
         """Compare the promises with the names that the run has now."""
         for query in self.every:
             was = query.accepted, query.gone
-            query.learn(names, committed)
+            query.learn(names)
             if None not in was:
                 assert query.runs == (query.name in names), f"{query.name} was {query} and the run has {sorted(names)}"
 

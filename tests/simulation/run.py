@@ -36,6 +36,7 @@ from drover.spark.queries.service import QueryService
 from drover.spark.sinks import Files, Several, Sink
 from tests.flow.holding import break_functions
 from tests.simulation.actions import ACTIONS, REQUESTS, Action, arrive, finish
+from tests.simulation.batch_starts import BatchStarts
 from tests.simulation.calls import StorageCalls
 from tests.simulation.clock import VirtualClock
 from tests.simulation.damage import Damage
@@ -102,7 +103,7 @@ class SimulatedRun:
     story: list[str] = field(default_factory=list)  # what happened
     repeated: dict[str, RepeatedSink] = field(default_factory=dict)
     queries: ClientQueries = field(default_factory=ClientQueries)
-    starts: set[int] = field(default_factory=set)  # the last committed batches at all starts
+    starts: BatchStarts = field(init=False)
     slots: int = 2  # of Spark
     finished: bool = False
     cut: bool = False  # whether the power was cut since the last commit
@@ -114,7 +115,8 @@ class SimulatedRun:
         self.faults = Faults(self.clock)
         self.calls = StorageCalls(self.disk, self.faults)
         self.damage = Damage(self.disk, self.calls, self.checkpoint)
-        self.engine = SimulatedEngine(self.rng, self.faults)
+        self.starts = BatchStarts(self.queries)
+        self.engine = SimulatedEngine(self.rng, self.faults, self.starts)
         self.arrived = {name: [] for name in self.history.files}
 
     @property
@@ -200,6 +202,7 @@ class SimulatedRun:
         self.calls.close_descriptors()
         if self.faults.dead is FaultKind.POWER:
             self.cut = True
+            self.starts.cuts += 1
             with self.calls.unseen():
                 self.disk.cut_power(self.rng)
         self.faults.dead = None
@@ -262,14 +265,14 @@ class SimulatedRun:
                     self.disk.put(path, None)
 
     def _start(self) -> None:
+        self.starts.process += 1
         if not self.engine.workers or self.rng.random() < 0.7:
             self.engine.restart()
         live = self._wire()
         live.driver.open()
         self.live = live
         self._observe_opened(live.driver)
-        self.starts.add(live.driver.checkpoint.batch)
-        self.queries.learn(live.service.names(), live.driver.checkpoint.batch)
+        self.queries.learn(live.service.names())
         live.driver.listen(live.controller)
         live.controller.begin()
         live.query.start()

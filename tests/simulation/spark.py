@@ -26,6 +26,7 @@ from drover.network.types import polars_type
 from drover.spark.batch import BatchResult, WorkerDiedError, gather
 from drover.spark.sources import UnifiedSources
 from drover.spark.tasks import FRAME_SCHEMA, SOURCE, NodeTask, RouterTask, Shape, SourceLayout, frames_of
+from tests.simulation.batch_starts import BatchStarts, Planned
 from tests.simulation.faults import Faults, WorkerKilledError
 
 Range = tuple[int, int]  # files of a source: from the first up to, but without, the second
@@ -244,6 +245,7 @@ class SimulatedEngine:
 
     rng: Generator
     faults: Faults
+    starts: BatchStarts
     workers: list[SimulatedWorker] = field(default_factory=list)
     may_give_up: bool = True  # once, because what was running at two deaths is parked, and queries are never resumed
     begun: set[int] = field(default_factory=set)  # Spark's batches whose logs drover has made durable
@@ -263,10 +265,12 @@ class SimulatedEngine:
         meanwhile: Callable[[], None],
     ) -> BatchResult:
         """Run one micro-batch, and the driver's work beside it before any of its stages, or after the last."""
+        planned: Planned = ("closing", assignment.batch) if rows.of_spark is None else ("rows", rows.of_spark)
+        self.starts.begin(assignment.batch, planned)
         schedule = assignment.schedule
         before = int(self.rng.integers(schedule.hops + 2))
         if before == 0:
-            self._do(meanwhile, rows)
+            self._do(meanwhile, rows, assignment.batch)
         made = self._stage(
             {
                 number: (RouterTask(assignment, layout), part.to_arrow().to_batches())
@@ -275,16 +279,17 @@ class SimulatedEngine:
         )
         for hop in range(schedule.hops):
             if before == hop + 1:
-                self._do(meanwhile, rows)
+                self._do(meanwhile, rows, assignment.batch)
             dealt = dict(_dealt(made, schedule.nodes))
             made = self._stage({node: (NodeTask(assignment, hop), dealt[node]) for node in range(schedule.nodes)})
         if before == schedule.hops + 1:
-            self._do(meanwhile, rows)
+            self._do(meanwhile, rows, assignment.batch)
         table = pa.Table.from_batches(made, FRAME_SCHEMA)
         return gather(*fetch(frames_of(table.columns), assignment.root))
 
-    def _do(self, meanwhile: Callable[[], None], rows: SimulatedRows) -> None:
+    def _do(self, meanwhile: Callable[[], None], rows: SimulatedRows, batch: int) -> None:
         meanwhile()
+        self.starts.make_durable(batch)
         if rows.of_spark is not None:
             self.begun.add(rows.of_spark)
 

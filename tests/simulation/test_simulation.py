@@ -12,8 +12,10 @@ from collections.abc import Callable, Collection, Sequence
 import pytest
 
 from drover.files import sync
+from drover.flow.query_log.log import BatchManifest
 from drover.flow.state import storage
 from drover.spark.driver import Driver
+from drover.spark.queries.catalog import BatchStart, QueryCatalog
 from tests.simulation.__main__ import describe, seeds_of
 from tests.simulation.outcome import Outcome, simulate
 
@@ -86,10 +88,32 @@ def forgets_pending_tables(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Driver, "_write_tables", write)
 
 
+def begins_a_repeated_batch_anew(patch: pytest.MonkeyPatch) -> None:
+    """Let a repeated batch run queries that were accepted after it was begun."""
+    real = QueryCatalog.begin
+
+    def begin(self: QueryCatalog, batch: int, nodes: int, *, again: bool) -> BatchStart:  # noqa: ARG001 - the defect
+        return real(self, batch, nodes, again=False)
+
+    patch.setattr(QueryCatalog, "begin", begin)
+
+
+def starts_queries_a_batch_late(patch: pytest.MonkeyPatch) -> None:
+    """Let every second batch take no new queries."""
+    real = QueryCatalog._next_manifest
+
+    def next_manifest(self: QueryCatalog, batch: int, nodes: int, closed: frozenset[int]) -> BatchManifest | None:
+        return real(self, batch, nodes, closed) if batch % 2 else None
+
+    patch.setattr(QueryCatalog, "_next_manifest", next_manifest)
+
+
 PLANTED = {
     "a commit before the sinks": commits_before_sinks,
     "a sync that is left out": skips_a_sync,
     "pending rows of tables that are forgotten": forgets_pending_tables,
+    "a repeated batch with other queries": begins_a_repeated_batch_anew,
+    "queries that start a batch late": starts_queries_a_batch_late,
 }
 
 

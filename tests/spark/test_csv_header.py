@@ -29,11 +29,12 @@ def written(folder: Path, line: str, name: str = "calls.csv") -> str:
         pytest.param("ts,number,seconds", {}, id="all names"),
         pytest.param('\ufeff"TS", Number ,other', {"sep": ","}, id="quoted, in another case, some"),
         pytest.param("ts;number;seconds", {"delimiter": ";"}, id="another separator"),
+        pytest.param("ts\tnumber\tseconds", {"sep": r"\t"}, id="a tab in two characters"),
     ],
 )
 def test_a_first_line_of_names_is_refused(tmp_path: Path, line: str, options: dict[str, str], name: str) -> None:
     path = written(tmp_path, line, name)
-    for given in (path, f"file://{path}", str(tmp_path)):
+    for given in (path, f"file://{path}", str(tmp_path), f"{tmp_path}/*.csv*"):
         with pytest.raises(DroverError) as caught:
             check_header("csv", given, options, COLUMNS)
         said = str(caught.value)

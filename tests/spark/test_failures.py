@@ -17,7 +17,7 @@ from drover.network.functions import AnyFunction, declaration_of, path_of
 from drover.network.model import Network
 from drover.network.operators import UserDefined
 from drover.spark.caller import ask
-from drover.spark.failures import readable
+from drover.spark.failures import as_drover_error, readable, reason
 from drover.spark.quarantine import REASON as REASON_OF_DEATH
 from drover.spark.sinks import Files, Memory
 from tests import user_functions
@@ -279,6 +279,24 @@ def test_stopping_waits_for_the_batch_and_loses_nothing(
     )
     for stream, rows in expected.items():
         assert_same_rows(world.output(stream), rows)
+
+
+JAVA_TRACE = """An error occurred while calling o309.getResult.
+: org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times
+\tat org.apache.spark.scheduler.DAGScheduler.abortStage(DAGScheduler.scala:2935)
+Caused by: org.apache.spark.SparkException: [MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION] Malformed records
+\tat org.apache.spark.sql.catalyst.csv.UnivocityParser.parse(UnivocityParser.scala:1)
+Caused by: java.lang.NumberFormatException: For input string: "x"
+\t... 34 more
+"""
+
+
+def test_the_cause_is_found_in_a_trace_of_java() -> None:
+    said = "SparkException: [MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION] Malformed records"
+    assert reason(RuntimeError(JAVA_TRACE)) == said
+    lost = JAVA_TRACE.replace("[MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION] ", "")
+    assert reason(RuntimeError(lost)) == 'NumberFormatException: For input string: "x"'
+    assert f"the run stopped: RuntimeError: {said}. Remove the cause" in str(as_drover_error(RuntimeError(JAVA_TRACE)))
 
 
 def test_the_end_of_java_is_reported_with_the_way_out() -> None:

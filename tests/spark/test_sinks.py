@@ -12,7 +12,17 @@ from polars.testing import assert_frame_equal
 from drover.errors import DroverError
 from drover.network.types import parse_type, polars_type
 from drover.spark.sink_folders import ExistingRows, SinkFolder
-from drover.spark.sinks import Console, Files, Memory, Several, empty_rows, sink_folders, with_words, write_parquet
+from drover.spark.sinks import (
+    Console,
+    Files,
+    Memory,
+    Several,
+    empty_rows,
+    refuse_shared,
+    sink_folders,
+    with_words,
+    write_parquet,
+)
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 VALUES: dict[str, list[object]] = {
@@ -61,6 +71,19 @@ def test_the_folders_of_all_sinks_are_found_and_get_their_words(tmp_path: Path) 
     assert isinstance(bound, Several)
     assert bound.sinks[0] == sink.sinks[0]
     assert bound.sinks[1] == Several((memory, Files(str(tmp_path / "b"), existing="adopt", word="-0123abcd")))
+
+
+def test_two_outputs_with_one_sink_are_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    (tmp_path / "link").symlink_to(folder)
+    one = Files(str(folder))
+    memory = Memory()
+    for other in (one, Files(f"{folder}/"), Files(f"{folder}/x/.."), Files(f"file://{tmp_path}/link")):
+        with pytest.raises(DroverError, match=r"output 'a' and late have one sink, the folder .*Give each a sink"):
+            refuse_shared([("output 'a'", Several((memory, one))), ("late", other)])
+    with pytest.raises(DroverError, match="a and b have one sink, the same object"):
+        refuse_shared([("a", memory), ("b", memory)])
+    refuse_shared([("a", one), ("b", Files(str(folder), "json")), ("c", Files(f"{folder}/c")), ("d", memory)])
 
 
 def test_a_choice_that_does_not_exist_is_refused() -> None:

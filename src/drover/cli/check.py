@@ -15,7 +15,7 @@ from drover.network.files.document import read_document
 from drover.network.files.network_file import inspect_document
 from drover.network.model import Network
 from drover.runs import inspect_document as inspect_run
-from drover.runs import is_run
+from drover.runs import is_run, mark_faults
 from drover.wording import count
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ def check_file(path: str) -> CheckedFile:
     """Return the network and the faults of the file at `path`."""
     try:
         document = read_document(read_input(path))
+        if faults := mark_faults(document):
+            return CheckedFile(path, None, faults, is_run=True)
         if not is_run(document):
             return CheckedFile(path, *inspect_document(document))
         run, faults = inspect_run(document, Path(path).parent)

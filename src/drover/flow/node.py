@@ -23,8 +23,8 @@ from drover.flow.frames import Edge, Frame, FrameKind, FramePort, edges, pack, s
 from drover.flow.held import HELD, hold_inputs, work_off
 from drover.flow.instances import JoinInstance, whole_name
 from drover.flow.late_rows import StateFacts, late_rows, state_facts
-from drover.flow.operators import Runner, UnitState, Watermarks, oldest_epoch
-from drover.flow.operators.calls import FunctionFailedError
+from drover.flow.operators import EXPRESSION_ERRORS, Runner, UnitState, Watermarks, oldest_epoch
+from drover.flow.operators.calls import FunctionFailedError, describe
 from drover.flow.parking import HeldInput, Parking
 from drover.flow.schedule import HopNode, Schedule
 from drover.flow.shared_panes import SharedPanes, share_panes
@@ -133,7 +133,7 @@ def _hold_one(
         outcome.held.append(HeldInput(operator.name, *held))
 
 
-def is_own_fault(operator: Operator, error: Exception) -> bool:
+def is_own_fault(operator: Operator, error: BaseException) -> bool:
     """Return whether the operator would fail again on the same rows, on any node, so that only it must stop.
 
     A user's function may raise anything. An expression never fails on a row; if drover compiled one wrongly, Polars
@@ -142,7 +142,7 @@ def is_own_fault(operator: Operator, error: Exception) -> bool:
     """
     if operator.calls_user_code:
         return True
-    return operator.table is None and isinstance(error, pl.exceptions.PolarsError)
+    return operator.table is None and isinstance(error, EXPRESSION_ERRORS)
 
 
 def _run_one(
@@ -165,7 +165,7 @@ def _run_one(
         if operator.name in task.parking.working_off:
             runner = work_off(operator, runner, task.batch)
         made = runner.run(inputs, state, task.watermarks[whole_name(operator)])
-    except Exception as error:
+    except (Exception, *EXPRESSION_ERRORS) as error:
         if not is_own_fault(operator, error):
             raise
         outcome.failures.append(Failure(whole_name(operator), _reason(error)))
@@ -189,8 +189,8 @@ def _run_one(
     return {stream_port(stream): found for stream, found in made.items()} | local
 
 
-def _reason(error: Exception) -> str:
-    return str(error) if isinstance(error, FunctionFailedError) else f"{type(error).__name__}: {error}"
+def _reason(error: BaseException) -> str:
+    return str(error) if isinstance(error, FunctionFailedError) else describe(error)
 
 
 def _inputs(network: Network, operator: Operator, rows: Mapping[FramePort, pl.DataFrame]) -> dict[str, pl.DataFrame]:

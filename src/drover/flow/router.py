@@ -17,12 +17,10 @@ from drover.flow.frames import DRIVER, Frame, FrameKind, FramePort, pack, stream
 from drover.flow.node import ship_to_families
 from drover.flow.schedule import HopNode, Schedule
 from drover.flow.spill import SPILL_BYTES
-from drover.network.durations import Micros
+from drover.network.durations import EARLIEST, LATEST, Micros
 from drover.network.model import Network
 
 REASON: Final = "drover reason"  # column with the reason in dead letters; no column of a source has a space
-FIRST: Final[Micros] = -62_135_596_800_000_000  # 0001-01-01, where Spark's timestamps begin
-LAST: Final[Micros] = 253_402_300_799_999_999  # 9999-12-31
 
 
 def route(
@@ -43,7 +41,7 @@ def route(
             continue
         if source.time is not None:
             micros = pl.col(source.time).dt.epoch("us")
-            fits = micros.is_between(FIRST, LAST)
+            fits = micros.is_between(EARLIEST, LATEST)
             dead = frame.filter(fits.not_() | micros.is_null())
             if dead.height:
                 reason = f"event time {source.time} is NULL or outside the years 1 to 9999"

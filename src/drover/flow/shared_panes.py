@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from drover.flow.operators import Frames, Runner, UnitState, Watermarks
+from drover.flow.operators import EXPRESSION_ERRORS, Frames, Runner, UnitState, Watermarks
 from drover.flow.operators.aggregate import RunAggregate
 from drover.flow.operators.panes import PaneKey, PaneTable, divide_costs, make_tables, plan_tables
 from drover.network.operators import Aggregate, Operator
@@ -67,7 +67,7 @@ class SharedPanes:
             sharing = {name: one for name, one in found.items() if isinstance(one, RunAggregate)}
             needed = [needs for one in sharing.values() for needs in one.all_needs]
             tables = make_tables(rows, first.time, plan_tables(needed), self.cpu)
-        except pl.exceptions.PolarsError:
+        except EXPRESSION_ERRORS:
             return None
         users = {name: [needs.key for needs in one.all_needs] for name, one in sharing.items()}
         self._owed |= divide_costs(tables, users)

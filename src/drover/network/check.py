@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice, takewhile
 from typing import Final
 
 from drover.errors import Fault, nearest, nearest_name
+from drover.network.expressions.text_size import TextSize
 from drover.network.operators import Operator
 from drover.network.order import cycle_faults, topological
 from drover.network.parts import Parts, source_faults, table_faults
 from drover.network.rewrite import input_field, table_field
 from drover.network.schema import NAME, NAME_RULE, Schema, known, schema_faults
-from drover.network.text_growth import growth_faults
+from drover.network.text_growth import text_growth
 
 # Without a limit, computing the hints would take hours on a hostile file.
 MOST_FAULTS: Final = 1_000
@@ -52,15 +53,19 @@ CLEAR: Final = UnreadParts()
 
 @dataclass(frozen=True, slots=True)
 class ExaminedNetwork:
-    """Streams with their schemas (None where a fault hides it), operators in topological order, and all faults."""
+    """Streams with their schemas (None where a fault hides it), operators in topological order, and all faults.
+
+    `texts` says how long texts can be, by stream; in a stream without an entry, they are as long as in its sources.
+    """
 
     streams: Mapping[str, Schema | None]
     order: tuple[Operator, ...]
     faults: tuple[Fault, ...]
+    texts: Mapping[str, TextSize] = field(default_factory=dict)
 
 
-def examine(parts: Parts, unclear: UnreadParts = CLEAR) -> ExaminedNetwork:
-    """Check every rule and derive every schema, as far as the parts are clear."""
+def examine(parts: Parts, unclear: UnreadParts = CLEAR, texts: Mapping[str, TextSize] | None = None) -> ExaminedNetwork:
+    """Check every rule and derive every schema, as far as the parts are clear; `texts` has bounds of the sources."""
     faults = [*_name_faults(parts), *_was_faults(parts), *_own_faults(parts)]
     producers = _producers(parts)
     # A generated file can have thousands of faults, and each costs a search for the nearest name.
@@ -70,10 +75,11 @@ def examine(parts: Parts, unclear: UnreadParts = CLEAR) -> ExaminedNetwork:
         faults += cycle_faults(parts.operators, producers)
     streams = _derive_all(parts, order, unclear, faults)
     faults += _writing_faults(parts, streams)
-    faults += growth_faults(order, streams)
+    growth = text_growth(order, streams, texts)
+    faults += growth.faults
     if not unclear.reads:
         faults += _reading_faults(parts, producers, unclear)
-    return ExaminedNetwork(streams, order, tuple(dict.fromkeys(faults)))
+    return ExaminedNetwork(streams, order, tuple(dict.fromkeys(faults)), growth.bounds)
 
 
 def _name_faults(parts: Parts) -> Iterator[Fault]:

@@ -31,6 +31,9 @@ SYNONYMS: Final = {
     "us": ("us", "microsecond", "microseconds"),
 }
 UNIT_OF_WORD: Final = {word: UNITS[unit] for unit, words in SYNONYMS.items() for word in words}
+# Event times that Spark and drover can both have, in microseconds since 1970: the years 1 to 9999.
+EARLIEST: Final[Micros] = -62_135_596_800_000_000
+LATEST: Final[Micros] = 253_402_300_799_999_999
 LONGEST: Final[Micros] = 36_525 * UNITS["d"]  # a hundred years: a longer window must be a typing error
 PART: Final = re.compile(r"(\d{1,18})\s*([a-z]+)\s*")
 WAY_OUT: Final = "Write a whole number and a unit (d, h, min, s, ms, us), for example 10 s or 1 h 30 min."

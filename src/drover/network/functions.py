@@ -93,6 +93,11 @@ def resolve(path: str) -> AnyFunction:
         raise DroverError(
             f"function {path!r} cannot be imported: {error}. Install its package, or correct the path."
         ) from error
+    except (Exception, SystemExit) as error:
+        raise DroverError(
+            f"function {path!r} cannot be imported: module {module!r} raises {type(error).__name__}: {error}. "
+            "Correct the module, so that importing it does nothing but define functions."
+        ) from error
     if not callable(found):
         raise DroverError(f"module {module!r} has no function {name!r}. Correct the path in the network.")
     declaration_of(found)

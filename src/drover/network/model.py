@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from drover.errors import NetworkError
 from drover.network.check import examine
+from drover.network.expressions.text_size import TextSize
 from drover.network.operators import Operator, Table
 from drover.network.parts import Parts, Source
 from drover.network.schema import Schema
@@ -26,7 +27,7 @@ class Network:
 
     `outputs` names the streams that leave the network, towards sinks. The other fields follow from these:
     `streams` has the schema of every stream, `order` the operators in topological order (ties as declared), `readers`
-    the operators that read each stream.
+    the operators that read each stream, `texts` how long texts can be in streams that make them longer.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Network:
     streams: Mapping[str, Schema] = field(init=False, repr=False, compare=False)
     order: tuple[Operator, ...] = field(init=False, repr=False, compare=False)
     readers: Mapping[str, tuple[Operator, ...]] = field(init=False, repr=False, compare=False)
+    texts: Mapping[str, TextSize] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Raise NetworkError with all faults of an invalid network."""
@@ -50,6 +52,7 @@ class Network:
         schemas = {name: schema for name, schema in examined.streams.items() if schema is not None}
         object.__setattr__(self, "streams", MappingProxyType(schemas))
         object.__setattr__(self, "order", examined.order)
+        object.__setattr__(self, "texts", MappingProxyType(examined.texts))
         object.__setattr__(self, "readers", MappingProxyType({name: tuple(found) for name, found in readers.items()}))
 
     def __reduce__(self) -> tuple[type[Network], tuple[object, ...]]:

@@ -33,21 +33,35 @@ from drover.wording import count
 
 MARK: Final = "run"
 URI: Final = "://"
+NO_RUN: Final = file_fault(
+    "no run file",
+    "a run file names the sources and sinks of a network",
+    f"Begin it with `{MARK}: {VERSION}`, and name the network file in `network`.",
+)
 OTHER_SINKS: Final = ("dead_letters", "late", "queries")  # settings that are sinks
 
 
 def is_run(document: Document) -> bool:
-    """Return whether a document is meant as a run file."""
-    keys = {key.text for key, _ in document.root.entries} if document.root is not None else set()
+    """Return whether a document is a run file."""
+    keys = _keys(document)
     return MARK in keys and "drover" not in keys
+
+
+def mark_faults(document: Document) -> tuple[Fault, ...]:
+    """Return a fault if a document has the fields of a run file, but not the one that makes it one."""
+    keys = _keys(document)
+    return (NO_RUN,) if keys.isdisjoint({MARK, "drover"}) and {"network", "sources"} <= keys else ()
+
+
+def _keys(document: Document) -> set[str]:
+    return {key.text for key, _ in document.root.entries} if document.root is not None else set()
 
 
 def load(path: str | os.PathLike[str]) -> Run:
     """Return the run in a file; FileError lists every fault with its line."""
     document = read_document(read_text(path))
     if document.root is not None and not is_run(document):
-        way_out = f"Begin it with `{MARK}: {VERSION}`, and name the network file in `network`."
-        raise FileError([file_fault("no run file", "a run file names the sources and sinks of a network", way_out)])
+        raise FileError([NO_RUN])
     run, faults = inspect_document(document, Path(path).parent)
     if run is None:
         raise FileError(faults)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
 from drover.errors import Fault, nearest, nearest_name, shorten
-from drover.files import local_folder
+from drover.files import local_folder, same_place
 from drover.network.model import Network
 from drover.network.parts import Source
 from drover.network.schema import known
@@ -122,7 +122,7 @@ def sharing_faults(sinks: Mapping[tuple[str | int, ...], Output]) -> Iterator[Fa
     for path, sink in sinks.items():
         if sink.path is None:
             continue
-        first = seen.setdefault((sink.write, (local_folder(sink.path) or sink.path).rstrip("/")), path)
+        first = seen.setdefault((sink.write, same_place(sink.path)), path)
         if first != path:
             other = ".".join(map(str, first))
             yield Fault(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import gzip
 from collections.abc import Collection, Mapping
+from glob import glob
 from pathlib import Path
 from typing import Final
 
@@ -28,8 +29,7 @@ def check_header(kind: str | None, path: str | None, options: Mapping[str, str],
     line = None if file is None else _first_line(file)
     if not line:
         return
-    # Spark allows separators of several characters, and Python does not. The first one suffices to find names.
-    cells = next(csv.reader([line], delimiter=given.get("sep", given.get("delimiter", ","))[:1] or ","), [])
+    cells = next(csv.reader([line], delimiter=_separator(given)), [])
     if names_columns(cells, columns):
         raise DroverError(
             f"the first line of {file} is {shorten(line)}, which has the names of the columns, but would be read as a "
@@ -47,13 +47,19 @@ def names_columns(cells: Collection[str], columns: Collection[str]) -> bool:
     return 2 * sum(name.lower() in found for name in columns) >= len(columns) > 0
 
 
+def _separator(options: Mapping[str, str]) -> str:
+    """Return the character between cells; Spark also takes a tab as a backslash and a letter."""
+    given = options.get("sep", options.get("delimiter", ","))
+    return "\t" if given == r"\t" else given[:1] or ","
+
+
 def _first_file(path: str) -> Path | None:
-    """Return the file, or the first file of a folder; None if there is none on this machine."""
+    """Return the file, or the first file of a folder or a pattern; None if there is none on this machine."""
     local = local_folder(path)
     if local is None:
         return None
-    place = Path(local)
-    found = sorted(place.iterdir()) if place.is_dir() else [place]
+    places = [Path(local)] if Path(local).exists() else sorted(map(Path, glob(local)))  # noqa: PTH207 - absolute or not
+    found = [file for place in places for file in (sorted(place.iterdir()) if place.is_dir() else [place])]
     # Spark ignores files with such names, too.
     return next((file for file in found if file.is_file() and not file.name.startswith(("_", "."))), None)
 

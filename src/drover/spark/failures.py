@@ -18,6 +18,8 @@ from drover.errors import DroverError, visible
 
 OURS: Final = re.compile(r"drover\.errors\.\w+: ([^\n]+)")  # in the traceback of a function that Spark called
 RAISED: Final = re.compile(r"^(\w+(?:Error|Exception)): ([^\n]+)", re.MULTILINE)
+JAVA: Final = re.compile(r"^(?:: |Caused by: )(?:[\w$]+\.)*([\w$]+): ([^\n]+)", re.MULTILINE)
+CONDITION: Final = re.compile(r"\[[A-Z][A-Z0-9_.]+\]")  # as Spark names what went wrong
 MOST: Final = 400  # characters
 JAVA_ENDED: Final = (
     "Spark's Java process has ended. Start again on the same checkpoint: the run continues after the last commit"
@@ -57,5 +59,9 @@ def reason(error: BaseException) -> str:
         return str(own[-1])
     if raised := RAISED.findall(text):
         return f"{raised[-1][0]}: {raised[-1][1]}"
+    if thrown := JAVA.findall(text):
+        # The last one is the cause of all others. One that Spark has a name for says more to its users.
+        named = [one for one in thrown if CONDITION.search(one[1])]
+        return ": ".join((named or thrown)[-1])
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__

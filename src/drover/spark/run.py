@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -36,7 +36,7 @@ from drover.spark.planner import Planner
 from drover.spark.queries.catalog import QueryCatalog
 from drover.spark.queries.service import QueryService
 from drover.spark.sink_folders import existing_rows
-from drover.spark.sinks import Function, Several, Sink
+from drover.spark.sinks import Function, Several, Sink, refuse_shared
 from drover.spark.slots import slots
 from drover.spark.sources import Given, read_sources
 from drover.spark.trees import on_tree
@@ -119,14 +119,14 @@ def run(
     chosen = engine_choice(engine)
     allowed = limits_of(limits)
     settings = check_pins(control_of(control), units_of(network))
-    delivered = _sinks(network, sinks)
+    delivered = _sinks(network, sinks, {"dead_letters": dead_letters, "late": late, "queries": queries})
     tree = None if cluster is None else on_tree(network, cluster, settings, nodes, plan, takes_queries=bool(queries))
     reading = read_sources(network, sources)
     check_workers(reading.frame.sparkSession)
     planner = Planner(checkpoint, explicit(_plan(network, plan, nodes, tree), network), tree)
     controller = Controller(network, planner, settings, slots=slots(reading.frame.sparkSession))
     catalog = QueryCatalog(network, checkpoint, allowed, closed_nodes=controller.closed)
-    service = QueryService(network, catalog, sink=_queries_sink(queries), refine=refine)
+    service = QueryService(network, catalog, sink=_one_sink(queries), refine=refine)
     driver = Driver(
         network,
         reading,
@@ -230,19 +230,37 @@ def _sink(given: AnySink) -> Sink:
     return given if hasattr(given, "write") else Function(given)
 
 
-def _queries_sink(given: AnySink | Sequence[AnySink] | None) -> Sink | None:
+def _named_sinks(
+    delivered: Mapping[str, Sequence[Sink]], others: Mapping[str, AnySink | Sequence[AnySink] | None]
+) -> Iterator[tuple[str, Sink]]:
+    """Yield every sink of a run with its name for people."""
+    for stream, several in delivered.items():
+        yield from ((f"output {stream!r}", sink) for sink in several)
+    for name, given in others.items():
+        if (sink := _one_sink(given)) is not None:
+            yield name, sink
+
+
+def _one_sink(given: AnySink | Sequence[AnySink] | None) -> Sink | None:
     if given is None or not isinstance(given, Sequence):
         return None if given is None else _sink(given)
     return Several(tuple(map(_sink, given)))
 
 
-def _sinks(network: Network, sinks: Mapping[str, AnySink | Sequence[AnySink]]) -> dict[str, tuple[Sink, ...]]:
+def _sinks(
+    network: Network,
+    sinks: Mapping[str, AnySink | Sequence[AnySink]],
+    others: Mapping[str, AnySink | Sequence[AnySink] | None],
+) -> dict[str, tuple[Sink, ...]]:
+    """Return the sinks of each output; DroverError if one is for no output, or replaces the rows of another."""
     if strangers := sorted(set(sinks) - set(network.outputs)):
         raise DroverError(
             f"there is a sink for {strangers[0]!r}, but the outputs of {network.name!r} are "
             f"{', '.join(network.outputs)}. Name one of these, or add it to the outputs."
         )
-    return {
+    delivered = {
         stream: tuple(_sink(one) for one in (given if isinstance(given, Sequence) else (given,)))
         for stream, given in sinks.items()
     }
+    refuse_shared(_named_sinks(delivered, others))
+    return delivered

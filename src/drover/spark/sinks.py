@@ -22,7 +22,7 @@ from pyarrow.parquet import ParquetWriter
 from pyspark.sql import DataFrame, SparkSession
 
 from drover.errors import DroverError, shorten
-from drover.files import local_folder, make_durable_folder, replacing, sync
+from drover.files import local_folder, make_durable_folder, replacing, same_place, sync
 from drover.network.types import DataType, polars_type
 from drover.runs.formats import REMOTE_RULE, REMOTE_WAY_OUT
 from drover.runs.model import Output
@@ -266,6 +266,31 @@ def sink_folders(sinks: Iterable[Sink], existing: ExistingRows) -> Iterator[Sink
         elif isinstance(sink, Files):
             chosen = existing if sink.existing is None else existing_rows(sink.existing)
             yield SinkFolder(Path(sink.folder).absolute(), chosen)
+
+
+def refuse_shared(sinks: Iterable[tuple[str, Sink]]) -> None:
+    """Raise DroverError if two sinks of a run would replace each other's rows; each has a name for people."""
+    taken: dict[object, str] = {}
+    for name, sink in sinks:
+        for where in _places(sink):
+            first = taken.setdefault(where, name)
+            if first != name:
+                what = f"the folder {sink.folder}" if isinstance(sink, Files) else "the same object"
+                raise DroverError(
+                    f"{first} and {name} have one sink, {what}, so the rows of one would replace those of the other. "
+                    "Give each a sink of its own."
+                )
+
+
+def _places(sink: Sink) -> Iterator[object]:
+    """Yield where a sink keeps batches under their numbers."""
+    if isinstance(sink, Several):
+        for one in sink.sinks:
+            yield from _places(one)
+    elif isinstance(sink, Files):
+        yield same_place(sink.folder), sink.format
+    elif isinstance(sink, Memory):
+        yield id(sink)
 
 
 def with_words(sink: Sink, words: Mapping[Path, str]) -> Sink:

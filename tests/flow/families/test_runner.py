@@ -12,6 +12,7 @@ from numpy.random import default_rng
 
 from drover.flow.families.run import RunFamily
 from drover.flow.frames import stream_port, unpack
+from drover.flow.operators import EXPRESSION_ERRORS
 from drover.network.durations import UNITS
 from drover.network.model import Network
 from drover.network.operators import Aggregate, Filter, Map, Named
@@ -159,12 +160,15 @@ def test_a_family_reads_what_operators_on_other_nodes_make(tmp_path: Path) -> No
     assert_same_rows(harness.gave(member), alone(net, member, batches))
 
 
-def test_a_failing_member_is_parked_and_the_others_continue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", EXPRESSION_ERRORS, ids=["an error", "a panic"])
+def test_a_failing_member_is_parked_and_the_others_continue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
     run = RunFamily.run
 
     def fail_on_thirteen(self: RunFamily, streams, local, *rest):  # type: ignore[no-untyped-def] # as the method it is
         if "thirteen" in local.names:
-            raise pl.exceptions.ComputeError("thirteen is not accepted")
+            raise error("thirteen is not accepted")
         return run(self, streams, local, *rest)
 
     harness = calm(tmp_path)
@@ -174,7 +178,7 @@ def test_a_failing_member_is_parked_and_the_others_continue(tmp_path: Path, monk
     monkeypatch.setattr(RunFamily, "run", fail_on_thirteen)
     harness.run(readings((2, "a", 8.0)), TWO)
     assert [(one.member, one.reason) for one in harness.parked] == [
-        (members[-1].number, "ComputeError: thirteen is not accepted")
+        (members[-1].number, f"{error.__name__}: thirteen is not accepted")
     ]
     harness.drop(members[-1])
     harness.run(readings((15, "b", 0.0)), TWO)

@@ -51,6 +51,24 @@ def other_types(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select("ts", v=pl.lit("many"))
 
 
+@drover.function(COLUMNS, time="ts")
+def fractions(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return numbers of which a whole number would be only a part."""
+    return frame.select("ts", v=pl.col("v") / 2)
+
+
+@drover.function(COLUMNS, time="ts")
+def whole_floats(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return whole numbers as another type."""
+    return frame.select("ts", v=pl.col("v") * 2.0)
+
+
+@drover.function(COLUMNS, time="ts")
+def far_future(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return event times that Spark does not have."""
+    return frame.select(pl.lit(2**60).cast(pl.Datetime("us", "UTC")).alias("ts"), "v")
+
+
 @drover.function(COLUMNS, time="ts", keeps_state=True)
 def no_state(frame: pl.DataFrame, _: bytes | None) -> pl.DataFrame:
     """Return a frame without a state."""

@@ -24,6 +24,10 @@ def test_a_function_without_state_gets_the_rows_of_the_batch_as_they_are() -> No
     assert worker.state.parts == {}
 
 
+def test_values_of_another_type_are_converted_if_nothing_is_lost() -> None:
+    assert batches(functions.whole_floats).only([(1, "a", 5), (2, "b", None)]) == [(1, 10), (2, None)]
+
+
 def test_a_function_of_arrow_tables() -> None:
     assert batches(functions.doubled).only([(1, "a", 4), (0, None, None)]) == [(1, 8), (0, None)]
 
@@ -61,6 +65,8 @@ def test_a_state_that_did_not_change_is_not_written_again() -> None:
         pytest.param(
             functions.loses_time, r"returned 1 row of 1 with NULL in ts, its event time\.", id="no event time"
         ),
+        pytest.param(functions.fractions, r"do not fit its declared columns \(Float value 0\.5", id="a part is lost"),
+        pytest.param(functions.far_future, "1 row of 1 with a time outside the years 1 to 9999 in ts", id="no year"),
         pytest.param(functions.no_state, r"but keeps state: it returns \(frame, bytes\)", id="no state"),
     ],
 )

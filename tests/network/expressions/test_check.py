@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import re
+from itertools import combinations
 from typing import Final
 
 import pytest
 
 from drover.errors import ExpressionError
 from drover.network.expressions import Call, Literal, parse
+from drover.network.expressions.casts import find_cast
 from drover.network.expressions.check import MAX_DEPTH, article, cast, decimal_hint, require_boolean
 from drover.network.expressions.tree import UNTYPED
-from drover.network.types import BIGINT, BOOLEAN, DOUBLE, FLOAT, INT, SMALLINT, STRING, TINYINT, DataType, decimal
+from drover.network.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SIMPLE,
+    SMALLINT,
+    STRING,
+    TINYINT,
+    DataType,
+    decimal,
+)
 from tests.network.expressions import refusals
 from tests.network.expressions.refusals import Refusal
 
@@ -41,6 +56,38 @@ REFUSALS: Final[tuple[Refusal, ...]] = (
 @pytest.mark.parametrize(("text", "rule", "way_out"), refusals.listed(REFUSALS))
 def test_refusal(text: str, rule: str, way_out: str) -> None:
     refusals.check_refusal(text, rule, way_out)
+
+
+ALL_TYPES: Final = tuple(dict.fromkeys([*SIMPLE.values(), decimal(10, 2), decimal(5, 1)]))
+ADVICE: Final = re.compile(r"Write (\w+\()x(.*?\))(?:,.*| or.*)? for the (\w+(?:\(\d+,\d+\))?)")
+
+
+def way_out_of(text: str, columns: dict[str, DataType]) -> str | None:
+    """Return the advice of a refusal; None if the text is accepted."""
+    try:
+        parse(text, columns)
+    except ExpressionError as refused:
+        return refused.way_out
+    return None
+
+
+@pytest.mark.parametrize(("first", "second"), [*combinations(ALL_TYPES, 2)], ids=str)
+def test_who_takes_the_advice_on_types_that_do_not_mix_is_not_refused_again(first: DataType, second: DataType) -> None:
+    columns = {"a": first, "b": second}
+    way_out = way_out_of("a = b", columns)
+    advice = ADVICE.search(way_out or "")
+    if advice is not None:
+        whose = [name for name, kind in columns.items() if advice[3] in (str(kind), kind.name)]
+        sides = [f"{advice[1]}{name}{advice[2]}" if name in whose else name for name in columns]
+        assert way_out_of(" = ".join(sides), columns) is None
+    elif way_out is not None:
+        assert way_out == "There is no cast from one to the other: use a column of another type."
+        assert all(find_cast(*pair) is None for pair in ((first, second), (second, first)))
+
+
+def test_three_types_that_do_not_mix() -> None:
+    with pytest.raises(ExpressionError, match="Write a CAST for each that has another type"):
+        parse("coalesce(ok, b, name)", TYPES)
 
 
 TYPES: Final[dict[str, DataType]] = {

@@ -20,7 +20,8 @@ from drover.flow.families.local_members import Ints, LocalMembers
 from drover.flow.families.members import MEMBER
 from drover.flow.families.moves import add_arrived, remove_departed, state_sizes, unit_name
 from drover.flow.families.run import FamilyOutput, RunFamily, Streams, with_names
-from drover.flow.operators import UnitState, Watermarks
+from drover.flow.operators import EXPRESSION_ERRORS, UnitState, Watermarks
+from drover.flow.operators.calls import describe
 from drover.flow.state.segments import Key
 
 
@@ -100,7 +101,7 @@ class FamilyRunner:
         self._prepare(runner, local, states, sources)
         try:
             return local, runner.run(streams, local, states, watermarks, self._memo)
-        except pl.exceptions.PolarsError:
+        except EXPRESSION_ERRORS:
             # The run may have changed some states before it failed.
             for state in states:
                 state.restore()
@@ -114,8 +115,8 @@ class FamilyRunner:
                 list(remove_departed(copy, some))
             try:
                 runner.run(streams, some, copies, watermarks)
-            except pl.exceptions.PolarsError as error:
-                return f"{type(error).__name__}: {error}"
+            except EXPRESSION_ERRORS as error:
+                return describe(error)
             return None
 
         failed = failing_members(len(local), try_members)

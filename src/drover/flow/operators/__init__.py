@@ -6,7 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from drover.flow.instances import JoinInstance
-from drover.flow.operators.base import CompileContext, Frames, Runner, Spend, UnitState, Watermarks
+from drover.flow.operators.base import (
+    EXPRESSION_ERRORS,
+    CompileContext,
+    Frames,
+    Runner,
+    Spend,
+    UnitState,
+    Watermarks,
+)
 from drover.flow.operators.filter import RunFilter
 from drover.flow.operators.instance import RunInstance, oldest_epoch
 from drover.flow.operators.join import RunJoin
@@ -44,6 +52,7 @@ def make_runner(operator: Operator, context: CompileContext) -> Runner:
 
 
 __all__ = [
+    "EXPRESSION_ERRORS",
     "PENDING",
     "RUNNERS",
     "CompileContext",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 import polars as pl
 
@@ -20,6 +20,8 @@ from drover.network.schema import Schema
 
 Frames = Mapping[str, pl.DataFrame]  # by stream
 Spend = Callable[[float], None]  # keeps the processor busy for so many seconds
+# What an expression raises if it fails after all. A panic is an unexpected failure in Polars, and no Exception.
+EXPRESSION_ERRORS: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
 
 @dataclass(frozen=True, slots=True)

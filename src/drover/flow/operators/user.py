@@ -13,9 +13,10 @@ from typing import Final
 import polars as pl
 import pyarrow as pa
 
-from drover.errors import DroverError, shorten
+from drover.errors import DroverError, one_line, shorten
 from drover.flow.operators.base import CompileContext, Frames, UnitState, Watermarks
 from drover.flow.operators.calls import call
+from drover.network.durations import EARLIEST, LATEST
 from drover.network.functions import resolve
 from drover.network.operators import UserDefined
 from drover.network.types import arrow_type, polars_type
@@ -87,22 +88,32 @@ class RunUserDefined:
             raise DroverError(self._says(f"returned {type(result).__name__}, but a frame is expected"))
         if set(frame.columns) != set(self.output):
             raise DroverError(self._says(f"returned columns {frame.columns}, but declares {sorted(self.output)}"))
-        try:
-            rows = frame.select(pl.col(name).cast(kind) for name, kind in self.output.items())
-        except pl.exceptions.PolarsError as error:
-            raise DroverError(self._says(f"returned values that do not fit its declared columns ({error})")) from error
-
+        rows = frame.select(list(self.output))
+        if dict(rows.schema) != self.output:
+            rows = self._converted(rows)
         self._check_time(rows)
         return rows
 
+    def _converted(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows with the declared types, by Arrow: unlike Polars, it refuses to lose a part of a value."""
+        target = pa.schema([(column.name, arrow_type(column.type)) for column in self.operator.columns])
+        try:
+            return pl.DataFrame(rows.to_arrow().cast(target)).cast(self.output)  # type: ignore[arg-type] # by name
+        except (pl.exceptions.PolarsError, pa.ArrowException) as error:
+            said = one_line(str(error))
+            raise DroverError(self._says(f"returned values that do not fit its declared columns ({said})")) from error
+
     def _check_time(self, rows: pl.DataFrame) -> None:
-        """Refuse rows without event time: operators behind this one could not put them into a window."""
+        """Refuse rows without a usable event time: operators behind this one could not put them into a window."""
         time = self.operator.time
-        nulls = 0 if time is None else rows[time].null_count()
-        if nulls:
-            raise DroverError(
-                self._says(f"returned {count(nulls, 'row')} of {rows.height:,} with NULL in {time}, its event time")
-            )
+        if time is None:
+            return
+        nulls = rows[time].null_count()
+        far = rows.height - nulls - int(rows[time].dt.epoch("us").is_between(EARLIEST, LATEST).sum())
+        for unusable, what in ((nulls, "NULL"), (far, "a time outside the years 1 to 9999")):
+            if unusable:
+                where = f"{count(unusable, 'row')} of {rows.height:,} with {what} in {time}, its event time"
+                raise DroverError(self._says(f"returned {where}"))
 
     def _says(self, what: str) -> str:
         return f"function {self.operator.function!r} of operator {self.operator.name!r} {what}. Correct the function."

@@ -102,13 +102,28 @@ def _common_type(arguments: Sequence[Expression], text: str) -> DataType:
     if all(t.is_integer or t.is_float for t in found):
         return DOUBLE  # also for an integer and a float: 24 bits hold no int
     names = " and ".join(sorted(str(t) for t in found))
-    if any(t.name == "decimal" for t in found):
-        way_out = "Write CAST(x AS DOUBLE) for the decimal; only the same decimal type compares exactly."
-    else:
-        way_out = (
-            _literal_hint(arguments, found - {STRING}) or f"Write CAST(x AS {min(found, key=str)}) for one of them."
-        )
+    way_out = _literal_hint(arguments, found - {STRING}) or _mixing_hint(found)
     raise ExpressionError(text, f"{names} do not mix; nothing but numbers is converted on its own", way_out)
+
+
+def _mixing_hint(found: set[DataType]) -> str:
+    """Return how to bring values of different types together; only what the checker then accepts."""
+    if len(found) > 2:
+        return "Write a CAST for each that has another type than the rest."
+    first, second = sorted(found, key=str)
+    numbers = {t for t in found if t.is_integer or t.is_float}
+    if numbers and not found.isdisjoint({TIMESTAMP, TIMESTAMP_NTZ}):
+        (instant,) = found - numbers
+        return f"Write unix_seconds(x), unix_millis(x) or unix_micros(x) for the {instant}."
+    if numbers and DATE in found:
+        return "Write datediff(x, DATE '1970-01-01') for the date, which gives its days."
+    if any(t.name == "decimal" for t in found) and (numbers or {first.name, second.name} == {"decimal"}):
+        return "Write CAST(x AS DOUBLE) for the decimal; only the same decimal type compares exactly."
+    # A text says less than what it is cast to, and a number says more than a boolean.
+    for source, target in sorted(((first, second), (second, first)), key=lambda pair: pair[1] in (STRING, BOOLEAN)):
+        if find_cast(source, target) is not None:
+            return f"Write CAST(x AS {target}) for the {source}."
+    return "There is no cast from one to the other: use a column of another type."
 
 
 def _literal_hint(arguments: Sequence[Expression], others: set[DataType]) -> str:

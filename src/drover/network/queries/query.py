@@ -67,7 +67,8 @@ def derive_query(query: Query, network: Network) -> ExaminedNetwork:
         Source(name, network.streams[stream].columns, network.streams[stream].time) for stream, name in names.items()
     )
     operators = tuple(rename_inputs(operator, names) for operator in query.operators)
-    examined = examine(Parts("query", sources, operators, (query.output,)))
+    texts = {name: network.texts[stream] for stream, name in names.items() if stream in network.texts}
+    examined = examine(Parts("query", sources, operators, (query.output,)), texts=texts)
     given = examined.streams.get(query.output)
     if not examined.faults and given is not None and RESULT in {name.lower() for name in given.names}:
         rule = f"results have the name of their query in a column {RESULT!r}"

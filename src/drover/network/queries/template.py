@@ -22,6 +22,7 @@ from drover.network.queries.parameterized import ParameterizedQuery
 from drover.network.queries.query import LONGEST_EXPRESSION, MOST_OPERATORS, Query
 from drover.network.queries.shape import Shape
 from drover.network.rewrite import expressions_of, with_expressions
+from drover.network.text_growth import GROWS, SHORT
 
 Numbers = NDArray[Any]  # Any: int64 or float64
 Conversion = Callable[[Any], Value]  # Any: of a value that the type of the literal allows
@@ -75,7 +76,15 @@ def normalize_query(query: Query) -> tuple[Hashable, list[LiteralText]] | None:
                 return None
             normalized.append(found[0])
             literals += found[1]
+    # A template does not know how long a literal is. Where texts grow, that decides whether the query is refused.
+    if any(isinstance(value, str) and len(value) > SHORT for _, value in literals) and makes_long_texts(query):
+        return None
     return tuple(normalized), literals
+
+
+def makes_long_texts(query: Query) -> bool:
+    """Return whether an expression of a query repeats texts."""
+    return any(GROWS.search(text) for operator in query.operators for _, text in expressions_of(operator))
 
 
 def _settings(operator: Operator) -> Hashable:

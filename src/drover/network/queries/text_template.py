@@ -21,8 +21,9 @@ from drover.network.queries.read import read_entry
 from drover.network.queries.shape import Shape
 from drover.network.queries.shapes import Shapes
 from drover.network.queries.skeletons import LETTERS, NAME_MARK, TENANT_MARK, marks_of
-from drover.network.queries.template import Conversion, normalize_query
+from drover.network.queries.template import Conversion, makes_long_texts, normalize_query
 from drover.network.rewrite import expressions_of
+from drover.network.text_growth import SHORT
 
 NO_LITERAL: Final = -1
 
@@ -45,7 +46,7 @@ class TextTemplate:
 
     shape: Shape
     constants: tuple[tuple[int, Conversion] | Literal, ...]
-    room: int  # characters that the holes may have together; with more, an expression may be too long
+    room: int  # characters that the holes may have together; with more, an expression or a text may be too long
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,8 @@ def learn_text_template(skeleton: str, key: Sequence[str], found: SkeletonHoles,
         return None
     constants = [one if isinstance(one, Literal) else (hole_of[one[0]], one[1]) for one in template.constants]
     longest = max(len(sql) for operator in text.query.operators for _, sql in expressions_of(operator))
-    return TextTemplate(template.shape, tuple(constants), LONGEST_EXPRESSION - longest)
+    room = LONGEST_EXPRESSION - longest
+    return TextTemplate(template.shape, tuple(constants), min(room, SHORT) if makes_long_texts(text.query) else room)
 
 
 def _read(text: str) -> _ReadText | None:
