@@ -97,7 +97,7 @@ class RunAggregate:
         self, rows: pl.DataFrame, tables: Mapping[PaneKey, pl.DataFrame], state: UnitState, clock: Watermarks
     ) -> None:
         """Add rows to the state; the tables have all of them, late ones included."""
-        oldest = self._oldest(clock)
+        oldest = self.oldest(clock)
         # A pane is late as a whole, because `oldest` is aligned to panes. So rows are looked at only if one is late.
         if oldest is not None and (tables[self.needs.key][PANE] < oldest).any():
             self.in_panes(rows, state, clock)
@@ -112,13 +112,13 @@ class RunAggregate:
             if (values := state.parts.get(part)) is not None and values.n_chunks() > MOST_CHUNKS:
                 state.merge(part, values.unique(maintain_order=True))
 
-    def _oldest(self, clock: Watermarks) -> Micros | None:
+    def oldest(self, clock: Watermarks) -> Micros | None:
         """Return the least event time of rows that are not late; None if no row can be late."""
         return oldest_needed(self.operator, clock.late) if self.may_be_late and clock.late is not None else None
 
     def in_panes(self, rows: pl.DataFrame, state: UnitState, clock: Watermarks) -> pl.DataFrame:
         """Return the rows that are not late, each with its pane; note the others in the state."""
-        oldest = self._oldest(clock)
+        oldest = self.oldest(clock)
         # Most batches have no late row, and to look for the oldest is faster than to copy all others.
         if oldest is not None and rows.height and not _are_on_time(rows[self.time], oldest):
             rows = on_time(rows, pl.col(self.time).dt.epoch("us") >= oldest, state, self.operator.input)
@@ -136,7 +136,7 @@ class RunAggregate:
 
     def _give_out(self, state: UnitState, clock: Watermarks) -> pl.DataFrame:
         panes = state.parts.get(PANES)
-        if panes is None or clock.now is None:
+        if panes is None or not _may_close(self.operator, clock):
             return self.nothing
         ends = ends_within(self.operator, panes, clock, self.pane)
         if self.needs.rolls_up and ends and core_pays(self.operator, panes, ends, self.pane):
@@ -203,6 +203,13 @@ def tag_windows(operator: Aggregate, panes: pl.DataFrame, clock: Watermarks, pan
     offsets = -(-operator.size // operator.advance)
     pieces = list(_by_window(operator, panes, ends) if len(ends) <= offsets else _by_offset(operator, panes, ends))
     return pl.concat(pieces) if pieces else None
+
+
+def _may_close(operator: Aggregate, clock: Watermarks) -> bool:
+    """Return whether any window may close, whatever panes there are."""
+    if clock.now is None:
+        return False
+    return clock.late is None or len(closing_ends(operator, clock.late, clock.now)) > 0
 
 
 def ends_within(operator: Aggregate, panes: pl.DataFrame, clock: Watermarks, pane: Micros) -> range:
