@@ -40,7 +40,7 @@ class Lookup:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Variant:
+class MemberVariant:
     """Members that have some constants in common."""
 
     members: Ints  # positions, ascending
@@ -62,7 +62,7 @@ class LocalMembers:
     constants: pl.DataFrame  # (n, constants), columns named as the shape's operators name them
     _lookups: dict[tuple[int, ...], Lookup] = field(default_factory=dict)
     _limits: dict[tuple[Bound, ...], tuple[Ints, Flags | None]] = field(default_factory=dict)
-    _variants: dict[tuple[int, ...], tuple[Variant, ...] | None] = field(default_factory=dict)
+    _variants: dict[tuple[int, ...], tuple[MemberVariant, ...] | None] = field(default_factory=dict)
     _positions: NDArray[np.int32] | None = None
 
     def __len__(self) -> int:
@@ -102,10 +102,10 @@ class LocalMembers:
     def _constant(self, number: int) -> pl.Series:
         return self.constants[f"{self.shape.query.constant}{number}"]
 
-    def variants(self, constants: tuple[int, ...]) -> tuple[Variant, ...] | None:
+    def variants(self, constants: tuple[int, ...]) -> tuple[MemberVariant, ...] | None:
         """Return the members grouped by some of their constants; None if they are more than MOST_VARIANTS groups."""
         if not constants:
-            return (Variant(np.arange(len(self)), pl.DataFrame()),)
+            return (MemberVariant(np.arange(len(self)), pl.DataFrame()),)
         if constants not in self._variants:
             columns = [self._constant(number) for number in constants]
             # By their bits, because an expression may tell 0.0 from -0.0.
@@ -113,7 +113,7 @@ class LocalMembers:
             some = range(found.groups) if found.groups <= MOST_VARIANTS else ()
             members = [np.flatnonzero(found.group == group) for group in some]
             own = pl.DataFrame(columns)
-            self._variants[constants] = tuple(Variant(one, own[one[:1]]) for one in members) or None
+            self._variants[constants] = tuple(MemberVariant(one, own[one[:1]]) for one in members) or None
         return self._variants[constants]
 
     def limits(self, bounds: tuple[Bound, ...]) -> tuple[Ints, Flags | None]:

@@ -17,7 +17,7 @@ from drover.flow.families.bounds import Bound, Flags
 from drover.flow.families.cells import Cells, FoldedColumn, SortedCells, cells_of
 from drover.flow.families.cells_kernels import narrow, reach
 from drover.flow.families.fan_out import MOST_PAIRS, Memo, match_members, member_slices
-from drover.flow.families.local_members import Ints, LocalMembers, Variant
+from drover.flow.families.local_members import Ints, LocalMembers, MemberVariant
 from drover.flow.families.shared_aggregates import SharedAggregate
 from drover.flow.operators import UnitState, Watermarks
 from drover.flow.operators.aggregate import RunAggregate
@@ -110,7 +110,7 @@ def _narrowed(taken: _Taken, limits: Ints, strict: Flags) -> _Taken:
     return _Taken(rows, taken.members[some], taken.cells[some], taken.stop[some], places[:count], ends[some])
 
 
-def _columns(runner: RunAggregate, variant: Variant) -> list[FoldedColumn]:
+def _columns(runner: RunAggregate, variant: MemberVariant) -> list[FoldedColumn]:
     """Return the columns of panes for the members of a variant, under the names that families have in common."""
     key = variant.key if variant.constants.width else ""
     return [
@@ -120,7 +120,7 @@ def _columns(runner: RunAggregate, variant: Variant) -> list[FoldedColumn]:
     ]
 
 
-def _only(code: Ints, variant: Variant) -> Ints:
+def _only(code: Ints, variant: MemberVariant) -> Ints:
     """Return the codes of the members of a variant, and -1 for all others."""
     mine = np.full(len(code), -1)
     mine[variant.members] = code[variant.members]
