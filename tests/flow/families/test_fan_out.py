@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drover.flow.families.fan_out import Memo, group_rows, match_rows, member_slices
+from drover.flow.families.fan_out import Memo, group_rows, match_members, member_slices
 from drover.network.queries import ShapeStep
 from tests.flow.families.test_interest import family
 
@@ -48,7 +48,7 @@ def test_families_with_the_same_keys_share_work() -> None:
     memo: Memo = {}
     for condition in ("source = 'a' AND x > 1", "source = 'b' AND x < 1"):
         _, local = family(0, condition)
-        match_rows(local.shape.steps[0], ROWS, local, memo)
+        match_members(local.shape.steps[0], ROWS, local, memo)
     assert len(memo) == 1
 
 

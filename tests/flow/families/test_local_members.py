@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drover.flow.families.local_members import LocalMembers, make_local_members
+from drover.flow.families.local_members import MOST_VARIANTS, LocalMembers, make_local_members
 from drover.flow.families.members import make_members
 from drover.network.queries import Shaped, shape_of
 from tests.network.queries.cases import NETWORK, filtering
@@ -55,3 +55,21 @@ def test_some_of_the_members(positions: list[int]) -> None:
     some = members([4, 5, 6], [0, 0, 0], ["a", "b", "c"]).take(np.array(positions, dtype=np.int64))
     assert some.numbers.tolist() == [4 + position for position in positions]
     assert len(some) == len(positions)
+
+
+def test_variants_are_members_with_the_same_bits() -> None:
+    shape = shaped("a", 1.5).shape
+    constants = [("a", 0.0), ("b", -0.0), ("a", 0.0)]
+    table = make_members(shape, range(3), ["q0", "q1", "q2"], [0] * 3, constants)
+    local = make_local_members(shape, table, 0)
+    variants = local.variants((1,))
+    assert variants is not None
+    assert [variant.members.tolist() for variant in variants] == [[0, 2], [1]]
+    assert len({variant.key for variant in variants}) == 2
+
+
+def test_many_variants_are_none() -> None:
+    count = MOST_VARIANTS + 1
+    local = members(list(range(count)), [0] * count, [f"s{number}" for number in range(count)])
+    assert local.variants((0,)) is None
+    assert [variant.members.tolist() for variant in local.variants(()) or ()] == [list(range(count))]

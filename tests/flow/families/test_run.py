@@ -77,7 +77,7 @@ def test_a_family_run_in_small_slices_gives_the_same(
 ) -> None:
     """A slice has a few pairs of row and member here, so that there are many slices."""
     monkeypatch.setattr(RunFamily.run, "__defaults__", (None, 7))
-    monkeypatch.setattr("drover.flow.families.shared_aggregates.MOST_PAIRS", 7)
+    monkeypatch.setattr("drover.flow.families.member_panes.MOST_PAIRS", 7)
     harness, batches = played(tmp_path, seed)
     assert harness.failures == []
     assert harness.parked == []

@@ -6,9 +6,9 @@ Rule 2: memory is bounded: members are processed in slices of about MOST_PAIRS p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,8 @@ from drover.network.queries.shape import ShapeStep
 
 MOST_PAIRS: Final = 2_000_000  # at a time
 SMALL: Final = 2**15  # groups; their numbers fit into 16 bits
+CODE: Final = "drover.code"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,18 +67,15 @@ def group_rows(
     return GroupedRows(kept, order, unneeded + np.cumsum(size) - size, size, lookup.group)
 
 
-def match_rows(
+def match_members(
     step: ShapeStep, rows: pl.DataFrame, local: LocalMembers, memo: Memo | None = None
-) -> tuple[pl.DataFrame, Ints, Lookup | None]:
-    """Return the rows that match the keys of any member, the group of each, and the groups of members.
-
-    Without keys, every row matches and there are no groups (None).
-    """
-    coded, group, lookup = _grouped(step, rows, local, memo)
-    chosen = np.flatnonzero(group >= 0)
-    if len(chosen) == len(group):
-        return coded.rows, group, lookup
-    return coded.rows[chosen], group[chosen], lookup
+) -> tuple[CodedRows, Ints]:
+    """Return rows by key, and the code of each member's key, (n,), or -1 if no row has it."""
+    coded = _coded(step, rows, {} if memo is None else memo)
+    if not step.keys:
+        return coded, np.zeros(len(local), np.int64)
+    lookup = local.lookup(step.keys)
+    return coded, coded.codes_of(lookup)[lookup.group]
 
 
 def _grouped(
@@ -85,7 +84,7 @@ def _grouped(
     """Return rows, the group of each, or -1 if no member needs it, and the groups of members."""
     coded = _coded(step, rows, {} if memo is None else memo)
     if not step.keys:
-        return coded, np.zeros(coded.rows.height, np.int64), None
+        return coded, coded.code, None
     lookup = local.lookup(step.keys)
     # Look up each distinct key once, not each row: a batch has many rows and few keys.
     names = [f"k{i}" for i in range(len(step.keys))]
@@ -100,7 +99,30 @@ class CodedRows:
     given: pl.DataFrame  # all rows; kept so that no other table gets the same id while the memo lives
     rows: pl.DataFrame
     values: pl.DataFrame  # columns k0, k1, ...: each combination once
-    code: Ints  # (rows,) index into `values`
+    code: Ints  # (rows,) index into `values`; 0 without keys
+    _made: dict[Hashable, Any] = field(default_factory=dict)  # Any: as the key says
+
+    @property
+    def size(self) -> Ints:
+        """(codes,) rows of each code."""
+        return self.once("size", lambda: np.bincount(self.code, minlength=max(self.values.height, 1)))
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what follows from the rows, made the first time that any family asks for it."""
+        if key not in self._made:
+            self._made[key] = make()
+        found: T = self._made[key]
+        return found
+
+    def codes_of(self, lookup: Lookup) -> Ints:
+        """Return the code of each group of members, (groups,), or -1 if no row has its key."""
+        if lookup.listed is not None:
+            index = self.once("index", lambda: {key: code for code, key in enumerate(self.values["k0"].to_list())})
+            return np.array([index.get(key, -1) for key in lookup.listed], dtype=np.int64)
+        names = self.values.columns
+        known = self.once("codes", lambda: self.values.with_row_index(CODE))
+        found = lookup.values.join(known, on=names, how="left", maintain_order="left")[CODE]
+        return found.cast(pl.Int64).fill_null(-1).to_numpy()
 
 
 # Work that families of a batch share: by table (its id), common condition and keys.

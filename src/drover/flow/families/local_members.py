@@ -5,20 +5,27 @@ Rule 1: outside, members have numbers; here they have positions from 0, in the o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from drover.flow.families.bounds import Bound, Flags, order_keys
 from drover.flow.families.members import CONSTANT, MEMBER, NODE, QUERY
+from drover.network.expressions import to_polars
 from drover.network.queries.shape import LookupKey, Shape
 
 Ints = NDArray[np.int64]
 
 GROUP: Final = "drover.group"
+LIMIT: Final = "drover.limit"
+FEW: Final = 256  # keys; up to this, a dict finds them faster than a join
+MOST_VARIANTS: Final = 16
+LISTED: Final = frozenset({pl.String(), pl.Int8(), pl.Int16(), pl.Int32(), pl.Int64()})
 SPARSE: Final = 16  # numbers per member; up to this, an array of positions is small and faster than a search
 
 
@@ -29,6 +36,20 @@ class Lookup:
     values: pl.DataFrame  # columns k0, k1, ..., GROUP
     group: Ints  # (n,) of each member
     groups: int
+    listed: list[Any] | None = None  # Any: the values, if they are few, of one key, and Python finds equal ones
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemberVariant:
+    """Members that have some constants in common."""
+
+    members: Ints  # positions, ascending
+    constants: pl.DataFrame  # (1, constants)
+
+    @property
+    def key(self) -> str:
+        """A text that is the same for the same constants."""
+        return f"{self.constants.schema} {self.constants.rows()!r}"
 
 
 @dataclass(slots=True, eq=False)
@@ -40,6 +61,8 @@ class LocalMembers:
     names: pl.Series  # (n,)
     constants: pl.DataFrame  # (n, constants), columns named as the shape's operators name them
     _lookups: dict[tuple[int, ...], Lookup] = field(default_factory=dict)
+    _limits: dict[tuple[Bound, ...], tuple[Ints, Flags | None]] = field(default_factory=dict)
+    _variants: dict[tuple[int, ...], tuple[MemberVariant, ...] | None] = field(default_factory=dict)
     _positions: NDArray[np.int32] | None = None
 
     def __len__(self) -> int:
@@ -73,13 +96,54 @@ class LocalMembers:
         """Return the members grouped by their constants for these keys."""
         wanted = tuple(key.constant for key in keys)
         if wanted not in self._lookups:
-            prefix = self.shape.query.constant
-            own = self.constants.select(pl.col(f"{prefix}{number}").alias(f"k{i}") for i, number in enumerate(wanted))
-            names = own.columns
-            values = own.unique(maintain_order=True).with_row_index(GROUP).with_columns(pl.col(GROUP).cast(pl.Int64))
-            group = own.join(values, on=names, how="left", maintain_order="left")[GROUP].to_numpy()
-            self._lookups[wanted] = Lookup(values, group, values.height)
+            self._lookups[wanted] = _grouped([self._constant(number) for number in wanted])
         return self._lookups[wanted]
+
+    def _constant(self, number: int) -> pl.Series:
+        return self.constants[f"{self.shape.query.constant}{number}"]
+
+    def variants(self, constants: tuple[int, ...]) -> tuple[MemberVariant, ...] | None:
+        """Return the members grouped by some of their constants; None if they are more than MOST_VARIANTS groups."""
+        if not constants:
+            return (MemberVariant(np.arange(len(self)), pl.DataFrame()),)
+        if constants not in self._variants:
+            columns = [self._constant(number) for number in constants]
+            # By their bits, because an expression may tell 0.0 from -0.0.
+            found = _grouped([_bits(one) if one.dtype.is_float() else one for one in columns])
+            some = range(found.groups) if found.groups <= MOST_VARIANTS else ()
+            members = [np.flatnonzero(found.group == group) for group in some]
+            own = pl.DataFrame(columns)
+            self._variants[constants] = tuple(MemberVariant(one, own[one[:1]]) for one in members) or None
+        return self._variants[constants]
+
+    def limits(self, bounds: tuple[Bound, ...]) -> tuple[Ints, Flags | None]:
+        """Return the limits of each member as order keys, (bounds, n), and which members have all; None if all have."""
+        if bounds not in self._limits:
+            limits = np.empty((len(bounds), len(self)), np.int64)
+            complete = np.ones(len(self), bool)
+            for number, bound in enumerate(bounds):
+                column = self.constants.select(to_polars(bound.limit).alias(LIMIT))[LIMIT]
+                limits[number], known = order_keys(column, descends=bound.descends)
+                complete &= known
+            self._limits[bounds] = limits, None if complete.all() else complete
+        return self._limits[bounds]
+
+
+def _grouped(columns: Sequence[pl.Series]) -> Lookup:
+    """Group members by the values of columns."""
+    own = pl.DataFrame([column.alias(f"k{i}") for i, column in enumerate(columns)])
+    names = own.columns
+    values = own.unique(maintain_order=True).with_row_index(GROUP).with_columns(pl.col(GROUP).cast(pl.Int64))
+    group = own.join(values, on=names, how="left", nulls_equal=True, maintain_order="left")[GROUP].to_numpy()
+    listed = None
+    # NaN is not equal to itself in Python, so no floats. NULL is equal to itself there, so none of these.
+    if len(names) == 1 and values.height <= FEW and own["k0"].dtype in LISTED and not own["k0"].null_count():
+        listed = values["k0"].to_list()
+    return Lookup(values, group, values.height, listed)
+
+
+def _bits(column: pl.Series) -> pl.Series:
+    return pl.Series(column.cast(pl.Float64).to_numpy().view(np.int64))
 
 
 def make_local_members(shape: Shape, members: pa.Table, node: int) -> LocalMembers:

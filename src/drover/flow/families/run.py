@@ -15,7 +15,7 @@ import polars as pl
 from drover.flow.families.fan_out import MOST_PAIRS, GroupedRows, Memo, group_rows, member_slices
 from drover.flow.families.local_members import Ints, LocalMembers
 from drover.flow.families.members import QUERY
-from drover.flow.families.shared_aggregates import find_shared, update_panes
+from drover.flow.families.shared_aggregates import Sharing, find_shared
 from drover.flow.operators import CompileContext, Runner, UnitState, Watermarks, make_runner
 from drover.flow.operators.aggregate import RunAggregate
 from drover.flow.operators.base import Spend
@@ -44,8 +44,6 @@ class RunFamily:
             make_runner(step.operator, CompileContext(step.network, spend, step.late)) for step in shape.steps
         ]
         self.shared = find_shared(shape, self.runners) if sharing else ()
-        self.filters = {one.filter for one in self.shared if one.filter is not None}
-        self.skipped = self.filters | {one.aggregate for one in self.shared}
         self.no_rows = {
             one.aggregate: {
                 source.name: pl.DataFrame(
@@ -76,6 +74,8 @@ class RunFamily:
         Families with the same `memo` share their work on the same rows.
         """
         memo = {} if memo is None else memo
+        sharing = Sharing(self.shared).among(self.shape, local)
+        skipped = sharing.skipped
         common = {stream: streams.get(stream, empty) for stream, empty in self.reads.items()}
         grouped: dict[tuple[int, int], GroupedRows] = {}
         rows_in = np.zeros(len(local), np.int64)
@@ -83,28 +83,19 @@ class RunFamily:
             if step.is_common:
                 common |= self._run_common(number, step, common, states[number], watermarks[number])
             for index, fans_out in enumerate(step.fans_out):
-                if fans_out and number not in self.skipped:
+                if fans_out and number not in skipped:
                     grouped[number, index] = group_rows(step, index, common[step.inputs[index]], local, memo)
                     rows_in += grouped[number, index].pairs
         # Slices are cut by these pairs. Shared aggregates add no pairs: they take their rows at once, here, and only
         # emit their windows with the slices.
         pairs = rows_in.copy()
-        late = 0
-        for one in self.shared:
-            runner = self.runners[one.aggregate]
-            state = states[one.aggregate]
-            watermark = watermarks[one.aggregate]
-            assert isinstance(runner, RunAggregate)
-            (stream,) = self.shape.steps[one.aggregate if one.filter is None else one.filter].inputs
-            taken, dropped = update_panes(one, runner, common[stream], local, state, watermark, memo)
-            rows_in += taken
-            late += dropped
+        late = self._take_panes(sharing, common, local, states, watermarks, memo, rows_in)
         pieces = []
         found = []
         for first, last in member_slices(pairs, most):
             still = [replace(watermark, now=None) for watermark in watermarks]
             results = self._run_slice(
-                grouped, local, (first, last), states, watermarks if last == len(local) else still
+                grouped, local, (first, last), states, watermarks if last == len(local) else still, sharing
             )
             if results.height:
                 found.append(local.positions(results[self.shape.member].to_numpy()))
@@ -113,6 +104,32 @@ class RunFamily:
         positions = np.concatenate(found) if found else np.zeros(0, np.int64)
         late += sum(self._late(step, state, len(local)) for step, state in zip(self.shape.steps, states, strict=True))
         return FamilyOutput(rows, positions, rows_in, late)
+
+    def _take_panes(
+        self,
+        sharing: Sharing,
+        common: Streams,
+        local: LocalMembers,
+        states: Sequence[UnitState],
+        watermarks: Sequence[Watermarks],
+        memo: Memo,
+        rows_in: Ints,
+    ) -> int:
+        """Add the rows of shared aggregates to the panes of all members and to `rows_in`; return how many are late."""
+        if not sharing.aggregates:
+            return 0
+        from drover.flow.families.member_panes import update_panes  # noqa: PLC0415 - it loads compiled code
+
+        late = 0
+        for one in sharing.aggregates:
+            runner = self.runners[one.aggregate]
+            state = states[one.aggregate]
+            assert isinstance(runner, RunAggregate)
+            (stream,) = self.shape.steps[one.reader].inputs
+            taken, dropped = update_panes(one, runner, common[stream], local, state, watermarks[one.aggregate], memo)
+            rows_in += taken
+            late += dropped
+        return late
 
     def _late(self, step: ShapeStep, state: UnitState, members: int) -> int:
         """Return how many rows a step dropped as late; a row of a common step is a row of every member."""
@@ -134,13 +151,15 @@ class RunFamily:
         members: tuple[int, int],
         states: Sequence[UnitState],
         watermarks: Sequence[Watermarks],
+        sharing: Sharing,
     ) -> pl.DataFrame:
         """Return the results of a slice of members, given by its first position and its end."""
         made: dict[str, pl.DataFrame] = {}  # streams with a member column
+        filters, skipped = sharing.filters, sharing.skipped
         for number, step in enumerate(self.shape.steps):
-            if step.is_common or number in self.filters:
+            if step.is_common or number in filters:
                 continue
-            if number in self.skipped:  # its rows are in the panes already; this closes windows
+            if number in skipped:  # its rows are in the panes already; this closes windows
                 made |= self.runners[number].run(self.no_rows[number], states[number], watermarks[number])
                 continue
             inputs = {}

@@ -97,7 +97,7 @@ class RunAggregate:
         self, rows: pl.DataFrame, tables: Mapping[PaneKey, pl.DataFrame], state: UnitState, clock: Watermarks
     ) -> None:
         """Add rows to the state; the tables have all of them, late ones included."""
-        oldest = self._oldest(clock)
+        oldest = self.oldest(clock)
         # A pane is late as a whole, because `oldest` is aligned to panes. So rows are looked at only if one is late.
         if oldest is not None and (tables[self.needs.key][PANE] < oldest).any():
             self.in_panes(rows, state, clock)
@@ -112,13 +112,13 @@ class RunAggregate:
             if (values := state.parts.get(part)) is not None and values.n_chunks() > MOST_CHUNKS:
                 state.merge(part, values.unique(maintain_order=True))
 
-    def _oldest(self, clock: Watermarks) -> Micros | None:
+    def oldest(self, clock: Watermarks) -> Micros | None:
         """Return the least event time of rows that are not late; None if no row can be late."""
         return oldest_needed(self.operator, clock.late) if self.may_be_late and clock.late is not None else None
 
     def in_panes(self, rows: pl.DataFrame, state: UnitState, clock: Watermarks) -> pl.DataFrame:
         """Return the rows that are not late, each with its pane; note the others in the state."""
-        oldest = self._oldest(clock)
+        oldest = self.oldest(clock)
         # Most batches have no late row, and to look for the oldest is faster than to copy all others.
         if oldest is not None and rows.height and not _are_on_time(rows[self.time], oldest):
             rows = on_time(rows, pl.col(self.time).dt.epoch("us") >= oldest, state, self.operator.input)
@@ -136,16 +136,15 @@ class RunAggregate:
 
     def _give_out(self, state: UnitState, clock: Watermarks) -> pl.DataFrame:
         panes = state.parts.get(PANES)
-        if panes is None or clock.now is None:
+        if panes is None or not _may_close(self.operator, clock):
             return self.nothing
         ends = ends_within(self.operator, panes, clock, self.pane)
         if self.needs.rolls_up and ends and core_pays(self.operator, panes, ends, self.pane):
             panes = merge_core(self.operator, panes, ends, self._merges())
-        tagged = tag_windows(self.operator, panes, clock, self.pane)
-        if tagged is None:
+        windows = self._windows(panes, ends)
+        if windows is None:
             return self.nothing
         keys = [START, *self.groups]
-        windows = tagged.group_by(keys, maintain_order=True).agg(self._merges())
         for part, name in self.sets.items():
             windows = windows.join(
                 self._distinct(part, name, state, clock), on=keys, how="left", nulls_equal=True, maintain_order="left"
@@ -165,6 +164,18 @@ class RunAggregate:
             *self.groups,
             *(computed[name].cast(self.output[name]).alias(name) for name in (n.name for n in self.operator.compute)),
         )
+
+    def _windows(self, panes: pl.DataFrame, ends: range) -> pl.DataFrame | None:
+        """Return panes merged into the windows that end at `ends`; None if there is none."""
+        tagged = _tagged(self.operator, panes, ends)
+        if not self.groups or len(ends) > _most_windows(self.operator):
+            pieces = list(tagged)
+            keys = [START, *self.groups]
+            return pl.concat(pieces).group_by(keys, maintain_order=True).agg(self._merges()) if pieces else None
+        # Window by window, because a key less makes grouping up to three times as fast.
+        merges = [pl.col(START).first(), *self._merges()]
+        found = [piece.group_by(self.groups, maintain_order=True).agg(merges) for piece in tagged]
+        return pl.concat(found) if found else None
 
     def _distinct(self, part: str, name: str, state: UnitState, clock: Watermarks) -> pl.DataFrame:
         """Return the number of different values per closing window and group."""
@@ -199,10 +210,25 @@ def tag_windows(operator: Aggregate, panes: pl.DataFrame, clock: Watermarks, pan
     There are two ways to pair panes with windows, and either may be the shorter: window by window, or offset by offset
     (every pane lies in at most ceil(size / advance) windows).
     """
-    ends = ends_within(operator, panes, clock, pane)
-    offsets = -(-operator.size // operator.advance)
-    pieces = list(_by_window(operator, panes, ends) if len(ends) <= offsets else _by_offset(operator, panes, ends))
+    pieces = list(_tagged(operator, panes, ends_within(operator, panes, clock, pane)))
     return pl.concat(pieces) if pieces else None
+
+
+def _tagged(operator: Aggregate, panes: pl.DataFrame, ends: range) -> Iterator[pl.DataFrame]:
+    by_window = len(ends) <= _most_windows(operator)
+    return _by_window(operator, panes, ends) if by_window else _by_offset(operator, panes, ends)
+
+
+def _most_windows(operator: Aggregate) -> int:
+    """Return the number of windows that a pane may lie in."""
+    return -(-operator.size // operator.advance)
+
+
+def _may_close(operator: Aggregate, clock: Watermarks) -> bool:
+    """Return whether any window may close, whatever panes there are."""
+    if clock.now is None:
+        return False
+    return clock.late is None or len(closing_ends(operator, clock.late, clock.now)) > 0
 
 
 def ends_within(operator: Aggregate, panes: pl.DataFrame, clock: Watermarks, pane: Micros) -> range:
@@ -229,7 +255,7 @@ def _by_window(operator: Aggregate, panes: pl.DataFrame, ends: Sequence[Micros])
 
 def _by_offset(operator: Aggregate, panes: pl.DataFrame, ends: range) -> Iterator[pl.DataFrame]:
     newest = pl.col(PANE) - pl.col(PANE) % operator.advance
-    for offset in range(-(-operator.size // operator.advance)):
+    for offset in range(_most_windows(operator)):
         start = newest - offset * operator.advance
         end = start + operator.size
         inside = (end > pl.col(PANE)) & end.is_between(ends[0], ends[-1])

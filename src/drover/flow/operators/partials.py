@@ -16,17 +16,32 @@ from typing import Final
 import polars as pl
 
 from drover.network.expressions import AggregateCall, to_polars
-from drover.network.types import polars_type
+from drover.network.types import DATE, DOUBLE, FLOAT, INTEGERS, TIMESTAMP, TIMESTAMP_NTZ, polars_type
 
 HALF: Final = 2**32
+SUM: Final = "sum"
+LEAST: Final = "least"
+GREATEST: Final = "greatest"
+ORDERED: Final = frozenset({*INTEGERS, FLOAT, DOUBLE, DATE, TIMESTAMP, TIMESTAMP_NTZ})  # types that compare as numbers
 Columns = Mapping[str, pl.Expr]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """How to make a column row by row: `how` (SUM, LEAST or GREATEST) takes in one value after the other.
+
+    A sum has no NULL among its values. For the extremes, NULL does not count, and NaN is the largest number.
+    """
+
+    values: pl.Expr
+    how: str
 
 
 @dataclass(frozen=True, slots=True)
 class Partial:
     """How one aggregate is stored: `make` from rows, `merge` from partials, `finish` from merged partials.
 
-    `running` is the result of `make` for the first row, the first two rows, and so on; None if Polars may differ there.
+    `folds` give the same as `make`, row by row; None if there is no such way.
     `rolls_up` says that merging gives the same bits as making, whatever the pieces and their order, and is not slower.
     Floats give others: sums round, and of 0.0 and -0.0, which are equal, the first one wins. `first` and `last` sort
     every group, so small groups are the slow ones.
@@ -35,7 +50,7 @@ class Partial:
     make: Columns
     merge: Columns
     finish: pl.Expr
-    running: Columns | None = None
+    folds: Mapping[str, Fold] | None = None
     rolls_up: bool = False
 
 
@@ -43,8 +58,8 @@ def make_partial(aggregate: AggregateCall, time: str, prefix: str) -> Partial:
     """Return how an aggregate is stored in columns that start with `prefix`; count distinct has no partial."""
     if aggregate.argument is None:
         n = f"{prefix}n"
-        running = {n: pl.int_range(1, pl.len() + 1, dtype=pl.Int64)}
-        return Partial({n: pl.len().cast(pl.Int64)}, {n: pl.col(n).sum()}, pl.col(n), running, rolls_up=True)
+        folds = {n: Fold(pl.repeat(1, pl.len(), dtype=pl.Int64), SUM)}
+        return Partial({n: pl.len().cast(pl.Int64)}, {n: pl.col(n).sum()}, pl.col(n), folds, rolls_up=True)
     x = to_polars(aggregate.argument)
     return BUILDERS[aggregate.function](aggregate, x, pl.col(time), prefix)
 
@@ -58,12 +73,12 @@ def common_prefix(aggregate: AggregateCall) -> str:
 
 def _count(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
     n = f"{prefix}n"
-    return Partial({n: x.count().cast(pl.Int64)}, {n: pl.col(n).sum()}, pl.col(n), {n: _so_far(x)}, rolls_up=True)
+    return Partial({n: x.count().cast(pl.Int64)}, {n: pl.col(n).sum()}, pl.col(n), {n: _counted(x)}, rolls_up=True)
 
 
-def _so_far(x: pl.Expr) -> pl.Expr:
-    """Return how many values there have been, NULL not counted."""
-    return x.is_not_null().cast(pl.Int64).cum_sum()
+def _counted(x: pl.Expr) -> Fold:
+    """Count values, NULL not counted."""
+    return Fold(x.is_not_null().cast(pl.Int64), SUM)
 
 
 def _total(aggregate: AggregateCall, x: pl.Expr, prefix: str) -> tuple[dict[str, pl.Expr], pl.Expr]:
@@ -87,8 +102,8 @@ def _summed(aggregate: AggregateCall, x: pl.Expr, prefix: str, finish: Callable[
     summands, total = _total(aggregate, x, prefix)
     made = {name: one.sum() for name, one in summands.items()} | {n: x.count().cast(pl.Int64)}
     merged = {name: pl.col(name).sum() for name in made}
-    running = {name: one.fill_null(0).cum_sum() for name, one in summands.items()} | {n: _so_far(x)}
-    return Partial(made, merged, pl.when(pl.col(n) > 0).then(finish(total)), running, rolls_up=_is_whole(aggregate))
+    folds = {name: Fold(one.fill_null(0), SUM) for name, one in summands.items()} | {n: _counted(x)}
+    return Partial(made, merged, pl.when(pl.col(n) > 0).then(finish(total)), folds, rolls_up=_is_whole(aggregate))
 
 
 def _sum(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
@@ -101,21 +116,16 @@ def _avg(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Pa
 
 def _least(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
     v = f"{prefix}v"
-    running = {v: x.cum_min().forward_fill()} if _counts_up(aggregate) else None
-    return Partial({v: x.min()}, {v: pl.col(v).min()}, pl.col(v), running, rolls_up=not aggregate.type.is_float)
+    folds = {v: Fold(x, LEAST)} if aggregate.type in ORDERED else None
+    return Partial({v: x.min()}, {v: pl.col(v).min()}, pl.col(v), folds, rolls_up=not aggregate.type.is_float)
 
 
 def _greatest(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:
     v = f"{prefix}v"
+    folds = {v: Fold(x, GREATEST)} if aggregate.type in ORDERED else None
     if aggregate.type.is_float:  # NaN is the largest number
-        return Partial({v: x.nan_max()}, {v: pl.col(v).nan_max()}, pl.col(v))
-    running = {v: x.cum_max().forward_fill()} if _counts_up(aggregate) else None
-    return Partial({v: x.max()}, {v: pl.col(v).max()}, pl.col(v), running, rolls_up=True)
-
-
-def _counts_up(aggregate: AggregateCall) -> bool:
-    """Return whether Polars has running extremes of the type; of floats it has others, because of NaN."""
-    return aggregate.type.is_integer
+        return Partial({v: x.nan_max()}, {v: pl.col(v).nan_max()}, pl.col(v), folds)
+    return Partial({v: x.max()}, {v: pl.col(v).max()}, pl.col(v), folds, rolls_up=True)
 
 
 def _moments(aggregate: AggregateCall, x: pl.Expr, time: pl.Expr, prefix: str) -> Partial:

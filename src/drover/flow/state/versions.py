@@ -31,6 +31,9 @@ class PartState:
     segments: tuple[Segment, ...] = ()
     bound: int | None = None  # rows with a time below it have expired; in the unit of the part's time column
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return (PartState, (self.segments, self.bound))  # as fast as that of a segment
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:

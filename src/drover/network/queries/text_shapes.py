@@ -27,7 +27,7 @@ from drover.network.queries.text_template import SkeletonHoles, TextTemplate, fi
 from drover.network.schema import NAME
 from drover.network.types import arrow_type
 
-AT_A_TIME: Final = 65_536  # texts, so that memory is bounded
+AT_A_TIME: Final = 262_144  # texts, so that memory is bounded; each skeleton is looked at once per so many texts
 FEW: Final = 8  # texts of one skeleton; up to this, the parser reads them as fast as it learns a template
 TRIES: Final = 3  # texts that a skeleton may be learned from: the first one may be faulty
 log = logging.getLogger(__name__)
