@@ -14,6 +14,7 @@ from drover.control.moves import MoveCost
 from drover.control.record import Proposal, proposal_of
 from drover.control.settings import MEMORY
 from drover.load.arrays import Floats
+from drover.load.batch_model import KEPT, BatchMeasure, measure_of, measure_to_json
 from drover.load.sample import Sample
 from drover.load.window import Period, Window
 
@@ -35,6 +36,7 @@ class ControlState:
     waiting: Proposal | None = None  # waits to be applied
     speeds: tuple[tuple[float, ...], ...] = ()  # by period and node: CPU seconds per second of its tasks; 0: unknown
     query_loads: tuple[tuple[float, ...], ...] = ()  # by period and node: busy seconds per second of submitted queries
+    batches: tuple[BatchMeasure, ...] = ()  # of the last periods, oldest first
 
     @property
     def period(self) -> int:
@@ -71,6 +73,10 @@ class ControlState:
             query_loads=(*self.query_loads, tuple(query_load))[-MEMORY:],
         )
 
+    def add_batches(self, measures: Sequence[BatchMeasure]) -> ControlState:
+        """Return the state with some more measured batches."""
+        return replace(self, batches=(*self.batches, *measures)[-KEPT:])
+
     def learn_move_cost(self, seconds: float, size: float) -> ControlState:
         """Return the state with one more measurement: moving `size` bytes took so many seconds."""
         if size <= 0:
@@ -98,6 +104,7 @@ def to_json(state: ControlState) -> dict[str, Any]:  # Any: JSON
         "waiting": None if state.waiting is None else asdict(state.waiting),
         "speeds": [list(speeds) for speeds in state.speeds],
         "herds": [list(load) for load in state.query_loads],
+        "batches": [measure_to_json(one) for one in state.batches],
     }
 
 
@@ -115,6 +122,7 @@ def state_of(body: Mapping[str, Any]) -> ControlState:  # Any: JSON
         waiting,
         tuple(tuple(map(float, speeds)) for speeds in body["speeds"]),
         tuple(tuple(map(float, load)) for load in body.get("herds", ())),  # absent in files of older runs
+        tuple(map(measure_of, body.get("batches", ()))),  # as above
     )
 
 

@@ -31,6 +31,7 @@ from drover.errors import DroverError, StateError
 from drover.flow.parking import ParkedOperator, describe_parked
 from drover.flow.state.commits import latest
 from drover.flow.state.storage import open_root
+from drover.load.slot_offer import SlotOffer
 from drover.network.grid import SpreadLike
 from drover.network.model import Network
 from drover.placement.plan import Plan
@@ -58,6 +59,7 @@ class Controller:
         settings: Control,
         *,
         slots: Callable[[], int] | None = None,
+        offer: Callable[[], SlotOffer] = SlotOffer,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.settings = settings
@@ -66,7 +68,7 @@ class Controller:
         self._planner = planner
         self._clock = clock
         self._slots = SlotWatch(slots)
-        self._ledger = PeriodAccumulator(network)
+        self._ledger = PeriodAccumulator(network, offer=offer)
         self._inbox: queue.Queue[tuple[float, BatchFacts] | None] = queue.Queue()
         self._lock = threading.RLock()  # held while the state is read or changed
         self._state = ControlState()

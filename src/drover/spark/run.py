@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from drover.control.engine_choice import DEFAULT_ENGINE, EngineChoice, engine_choice
@@ -37,7 +37,7 @@ from drover.spark.queries.catalog import QueryCatalog
 from drover.spark.queries.service import QueryService
 from drover.spark.sink_folders import existing_rows
 from drover.spark.sinks import Function, Several, Sink
-from drover.spark.slots import slots
+from drover.spark.slots import slot_offer, slots
 from drover.spark.sources import Given, read_sources
 from drover.spark.trees import on_tree
 from drover.spark.worker_python import check_workers
@@ -124,7 +124,7 @@ def run(
     reading = read_sources(network, sources)
     check_workers(reading.frame.sparkSession)
     planner = Planner(checkpoint, explicit(_plan(network, plan, nodes, tree), network), tree)
-    controller = Controller(network, planner, settings, slots=slots(reading.frame.sparkSession))
+    controller = _controller(network, planner, settings, reading.frame.sparkSession, trigger)
     catalog = QueryCatalog(network, checkpoint, allowed, closed_nodes=controller.closed)
     service = QueryService(network, catalog, sink=_queries_sink(queries), refine=refine)
     driver = Driver(
@@ -154,6 +154,12 @@ def run(
     if not drains:
         close_when_idle(reading.frame.sparkSession, query, driver)
     return Handle(reading.frame.sparkSession, query, driver, controller, service, listening, closes=drains)
+
+
+def _controller(
+    network: Network, planner: Planner, settings: Control, spark: SparkSession, trigger: Mapping[str, Any] | None
+) -> Controller:  # Any: as in `run`
+    return Controller(network, planner, settings, slots=slots(spark), offer=slot_offer(spark, trigger))
 
 
 def _open(driver: Driver, resume: Sequence[str], without: Sequence[str]) -> None:
