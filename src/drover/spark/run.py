@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from drover.control.engine_choice import DEFAULT_ENGINE, EngineChoice, engine_choice
+from drover.control.engine_choice import DEFAULT_ENGINE, EngineChoice, engine_choice, node_count
 from drover.control.failing import HOLD_BYTES, failure_policy
 from drover.control.rename import rename_history
 from drover.control.settings import Control, check_pins, control_of
@@ -37,7 +38,7 @@ from drover.spark.queries.catalog import QueryCatalog
 from drover.spark.queries.service import QueryService
 from drover.spark.sink_folders import existing_rows
 from drover.spark.sinks import Function, Several, Sink
-from drover.spark.slots import slot_offer, slots
+from drover.spark.slots import slot_offer, slots, task_slots
 from drover.spark.sources import Given, read_sources
 from drover.spark.trees import on_tree
 from drover.spark.worker_python import check_workers
@@ -53,7 +54,7 @@ def run(
     sinks: Mapping[str, AnySink | Sequence[AnySink]],
     *,
     checkpoint: str,
-    nodes: int = DEFAULT_NODES,
+    nodes: int | str = DEFAULT_NODES,
     plan: str | Plan = DEFAULT_PLAN,
     trigger: Mapping[str, Any] | None = None,  # Any: the arguments of Spark's own `trigger`
     on_failure: str | None = None,
@@ -81,8 +82,8 @@ def run(
       number, as for `foreachBatch`.
     - `checkpoint`: a directory (path or URI) for this network alone. Starting again on it continues where the last run
       ended.
-    - `nodes` and `plan` ("round-robin", "hash", or a Plan): used for a new checkpoint. An existing checkpoint continues
-      with its own plan.
+    - `nodes` (a number, or "auto" for as many as Spark has slots) and `plan` ("round-robin", "hash", or a Plan): used
+      for a new checkpoint. An existing checkpoint continues with its own plan.
     - `trigger`: the arguments of Spark's `trigger`, such as {"processingTime": "1 second"} or {"availableNow": True}.
     - `on_failure`: what an operator that fails does with its input. "hold", the default: it is parked and keeps its
       input, up to `hold_bytes`, until you resume it, so nothing is lost. "skip": it is parked and its input is lost.
@@ -122,9 +123,11 @@ def run(
     delivered = _sinks(network, sinks)
     tree = None if cluster is None else on_tree(network, cluster, settings, nodes, plan, takes_queries=bool(queries))
     reading = read_sources(network, sources)
-    check_workers(reading.frame.sparkSession)
-    planner = Planner(checkpoint, explicit(_plan(network, plan, nodes, tree), network), tree)
-    controller = _controller(network, planner, settings, reading.frame.sparkSession, trigger)
+    spark = reading.frame.sparkSession
+    check_workers(spark)
+    wanted = _plan(network, plan, node_count(nodes, chosen, partial(task_slots, spark)), tree)
+    planner = Planner(checkpoint, explicit(wanted, network), tree)
+    controller = Controller(network, planner, settings, slots=slots(spark), offer=slot_offer(spark, trigger))
     catalog = QueryCatalog(network, checkpoint, allowed, closed_nodes=controller.closed)
     service = QueryService(network, catalog, sink=_queries_sink(queries), refine=refine)
     driver = Driver(
@@ -150,16 +153,14 @@ def run(
     except BaseException:
         _close(listening, controller, driver)
         raise
-    drains = any((trigger or {}).get(word) for word in ("availableNow", "once"))
-    if not drains:
-        close_when_idle(reading.frame.sparkSession, query, driver)
-    return Handle(reading.frame.sparkSession, query, driver, controller, service, listening, closes=drains)
+    if not (drains := _drains(trigger)):
+        close_when_idle(spark, query, driver)
+    return Handle(spark, query, driver, controller, service, listening, closes=drains)
 
 
-def _controller(
-    network: Network, planner: Planner, settings: Control, spark: SparkSession, trigger: Mapping[str, Any] | None
-) -> Controller:  # Any: as in `run`
-    return Controller(network, planner, settings, slots=slots(spark), offer=slot_offer(spark, trigger))
+def _drains(trigger: Mapping[str, Any] | None) -> bool:  # Any: as in `run`
+    """Return whether the run ends with the rows that are available now."""
+    return any((trigger or {}).get(word) for word in ("availableNow", "once"))
 
 
 def _open(driver: Driver, resume: Sequence[str], without: Sequence[str]) -> None:
