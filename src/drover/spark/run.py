@@ -145,8 +145,7 @@ def run(
     )
     _open(driver, resume, without)
     _choose_engine(driver, controller, chosen)
-    driver.listen(controller)
-    controller.start()
+    _start_control(driver, controller)
     listening = _listen(controller, service, checkpoint) if endpoint else None
     try:
         query = _start_query(driver, trigger)
@@ -185,6 +184,11 @@ def _choose_engine(driver: Driver, controller: Controller, choice: EngineChoice)
     except BaseException:
         driver.close()
         raise
+
+
+def _start_control(driver: Driver, controller: Controller) -> None:
+    driver.listen(controller)
+    controller.start()
 
 
 def _close(*opened: Endpoint | Controller | Driver | None) -> None:
