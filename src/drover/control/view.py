@@ -16,6 +16,7 @@ from drover.control.change_detection import node_costs
 from drover.control.context import ControlContext
 from drover.control.critical import relative_loads
 from drover.control.instances import divide_spread_joins
+from drover.control.lateness import pace_of
 from drover.control.state import ControlState
 from drover.control.tree import Hierarchy
 from drover.hierarchy.thresholds import Size
@@ -41,6 +42,7 @@ class View:
     hierarchy: Hierarchy | None = None  # of a run on a tree of nodes
     sizes: tuple[Size, ...] = ()  # on a tree: (m,) sizes in the last period, in the order of its units
     share: float = 1.0  # of a core that a node gets if all nodes work; its capacity is for that case
+    late: bool = False  # whether batches are too long because of what nodes do
 
     @property
     def measured(self) -> float:
@@ -52,7 +54,10 @@ class View:
         """Return whether a node, or all nodes together, have a mean load that many standard errors above capacity.
 
         Nodes that share cores have more than their share while others are idle, but all together no more than there is.
+        Batches that are too long because of their nodes count, too.
         """
+        if self.late:
+            return True
         problem = self.problem
         known = problem.current != NOWHERE
         each = relative_loads(problem.series[known], problem.current[known], problem.capacity)
@@ -111,7 +116,9 @@ def view_of(context: ControlContext) -> View:
     tree = deployment.hierarchy
     found = modelled_capacity(deployment.plan.nodes, settings, state)
     share = 1.0 if found is None else found.share
-    return View(problem, profile, tree, () if tree is None else tree.sizes(state.window, network), share)
+    pace = pace_of(state)
+    late = pace is not None and pace.is_late and pace.is_up_to_nodes
+    return View(problem, profile, tree, () if tree is None else tree.sizes(state.window, network), share, late)
 
 
 def _cost_factors(context: ControlContext, recent: Window) -> Floats | None:

@@ -8,11 +8,12 @@ without knowing the cores, there is no answer, and callers assume a core for eac
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from drover.load.batch_model import BatchMeasure, BatchModel, BatchWork, comparable, fit_batches
+from drover.load.batch_model import BatchMeasure, BatchModel, BatchWork, PredictedSeconds, comparable, fit_batches
 
 RECENT: Final = 20  # batches that show what a row means in bytes, results and state
 LEAST: Final = 0.05  # of a core's time that nodes always get: a batch may take longer than its trigger
@@ -73,6 +74,25 @@ class UsualBatches:
         free = 1.0 - (fixed + phases.others) / seconds
         stretch = max(float(self.model.nodes.coefficients[2]), 1e-3)
         return NodeCapacity(nodes, self.cores, max(free, 0.0), stretch, self.overhead * rate / nodes)
+
+    def steady_seconds(self, per_row: BatchWork, rate: float) -> PredictedSeconds:
+        """Return how long batches take at a rate of rows per second, once their length is steady.
+
+        A batch that takes longer than the trigger has more rows to read, and the next one longer still. If each second
+        brings more than a second of work, batches grow without end.
+        """
+        span = self.trigger or 1.0
+        found = self.model.seconds(per_row.times(rate * span))
+        fixed = self.model.phases(replace(per_row.times(0.0), hops=per_row.hops)).whole
+        ends = (_steady(fixed, one - fixed, span, self.trigger) for one in (found.mean, found.low, found.high))
+        return PredictedSeconds(*ends)
+
+
+def _steady(fixed: float, more: float, span: float, trigger: float | None) -> float:
+    if trigger is not None and fixed + more <= trigger:
+        return fixed + more
+    per_second = more / span
+    return fixed / (1 - per_second) if per_second < 1 else math.inf
 
 
 def usual_batches(measures: Sequence[BatchMeasure]) -> UsualBatches | None:

@@ -38,12 +38,13 @@ def _assumed(*pairs: tuple[float, float]) -> Assumption:
 ROUTING: Final = _assumed((0.0, 0.005), (0.0, 1e-4), (0.0, 1e-7))  # fixed, per row, per byte
 SINKS: Final = _assumed((0.0, 1.0), (0.0, 1e-5), (0.0, 1e-7))  # fixed, per row, per byte
 COMMIT: Final = _assumed((0.0, 1.0), (0.0, 1e-7))  # fixed, per byte
+CUT: Final = _assumed((1e-3, 2e-3), (3e-4, 5e-4), (2e-9, 1e-8))  # busy seconds per place, per transfer, per byte
 
 
 def _nodes_assumed(engine: str) -> Assumption:
     """Return what is assumed of the time in nodes: fixed, per hop, per second of work, per row that Spark reads."""
     hop = HOP.get(engine, ANY_HOP)
-    return _assumed((0.0, 10.0), (hop, hop), (1.0, 0.5), (0.0, 1e-5))
+    return _assumed((0.3, 0.5), (hop, hop), (1.0, 0.2), (0.0, 1e-5))
 
 
 def hop_seconds(busy: Floats, cores: float) -> float:
@@ -155,6 +156,7 @@ class BatchModel:
     commit: LinearFit
     batches: int  # that it was fitted to
     error: float  # median of |predicted - measured| over measured, on these batches
+    cut: LinearFit | None = None  # busy seconds of nodes outside of operators: per place, per transfer, per byte
 
     def phases(self, work: BatchWork) -> Phases:
         """Return where the seconds of a batch go."""
@@ -175,6 +177,11 @@ class BatchModel:
         spread = sum(fit.variance(features) for features, fit in zip(_features(work), self._fits, strict=True))
         error = ERRORS * math.sqrt(spread)
         return PredictedSeconds(mean, max(mean - error, 0.0), mean + error)
+
+    def cut_price(self, places: float, transfers: float, size: float) -> float:
+        """Return the busy seconds that places spend outside of operators: packing, unpacking and their own start."""
+        price = CUT.value if self.cut is None else self.cut.coefficients
+        return float(price @ [places, transfers, size])
 
     @property
     def _fits(self) -> tuple[LinearFit, ...]:
@@ -210,7 +217,9 @@ def fit_batches(measures: tuple[BatchMeasure, ...]) -> BatchModel | None:
     times = np.array([(one.routing, one.compute - one.routing, one.sinks, one.commit) for one in seen])
     assumed = (ROUTING, _nodes_assumed(seen[-1].engine), SINKS, COMMIT)
     routing, nodes, sinks, commit = (fit_robust(table, times[:, at], assumed[at]) for at, table in enumerate(tables))
-    model = BatchModel(routing, nodes, sinks, commit, batches=len(seen), error=0.0)
+    outside = np.array([(one.places, one.transfers, one.moved_bytes) for one in seen])
+    cut = fit_robust(outside, np.array([one.overhead for one in seen]), CUT)
+    model = BatchModel(routing, nodes, sinks, commit, batches=len(seen), error=0.0, cut=cut)
     wrong = [abs(model.phases(one.work).whole - one.whole) / max(one.whole, 1e-6) for one in seen]
     return replace(model, error=float(np.median(wrong)))
 

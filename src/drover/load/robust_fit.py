@@ -18,6 +18,7 @@ CONVEX_ROUNDS: Final = 6  # first rounds, which limit the pull of a wild value; 
 LIMITED: Final = 1.345  # deviations from which on a value pulls no harder (Huber)
 IGNORED: Final = 4.685  # deviations from which on a value does not count (Tukey)
 FLOOR: Final = 0.02  # of the typical value: the least deviation that measurements are assumed to have
+LEAST: Final = 1e-4  # the least deviation of any value: a tenth of a millisecond
 TINY: Final = 1e-9
 
 
@@ -66,7 +67,9 @@ def fit_robust(features: Floats, values: Floats, assumed: Assumption) -> LinearF
             scatter = _deviation(residuals, values)
             weights = _weights(residuals / scatter, convex=round_ < CONVEX_ROUNDS)
         weighted = scaled.T * (weights / scatter**2)
-        normal = weighted @ scaled + np.eye(len(start))
+        data = weighted @ scaled
+        # Beside very certain data, the assumption would be lost in rounding.
+        normal = data + (1 + 1e-13 * np.trace(data)) * np.eye(len(start))
         theta = _solve_above_zero(normal, weighted @ values + start)
     covariance = np.linalg.inv(normal) * np.outer(assumed.deviation, assumed.deviation)
     return LinearFit(theta * assumed.deviation, covariance, scatter)
@@ -75,7 +78,7 @@ def fit_robust(features: Floats, values: Floats, assumed: Assumption) -> LinearF
 def _deviation(residuals: Floats, values: Floats) -> float:
     """Return the standard deviation of residuals, from their median, which half of them cannot change."""
     typical = float(np.median(np.abs(values)))
-    return max(1.4826 * float(np.median(np.abs(residuals))), FLOOR * typical, TINY)
+    return max(1.4826 * float(np.median(np.abs(residuals))), FLOOR * typical, LEAST)
 
 
 def _weights(distances: Floats, *, convex: bool) -> Floats:

@@ -58,12 +58,17 @@ class Collected:
     speeds: tuple[float, ...] = ()  # (n,) CPU seconds of a node's tasks per second of theirs; 0: unknown
     query_busy: tuple[float, ...] = ()  # (n,) busy seconds per second of submitted queries
     measures: tuple[BatchMeasure, ...] = ()  # of some of its batches
+    backlog: float = -1.0  # rows that wait at the sources; -1: unknown
 
     def after(self, state: ControlState) -> ControlState:
         """Return the state of the control loop after this period."""
         period = self.period
         window = state.window.push(state.period + 1, period.seconds, period.rows, period.samples)
-        state = replace(state, window=window).add_speeds(self.speeds, self.query_busy).add_batches(self.measures)
+        state = (
+            replace(state, window=window)
+            .add_speeds(self.speeds, self.query_busy)
+            .add_batches(self.measures, self.backlog)
+        )
         for seconds, size in self.moved:
             state = state.learn_move_cost(seconds, size)
         return state

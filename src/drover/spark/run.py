@@ -24,6 +24,7 @@ from drover.hierarchy.cluster import TreeCluster
 from drover.network.model import Network
 from drover.placement.plan import Plan, units_of
 from drover.placement.starting_plans import DEFAULT_NODES, DEFAULT_PLAN, STARTING_PLANS
+from drover.spark.backlog import backlog_of
 from drover.spark.controller import Controller
 from drover.spark.driver import Driver
 from drover.spark.endpoint import Endpoint
@@ -148,7 +149,7 @@ def run(
     _start_control(driver, controller)
     listening = _listen(controller, service, checkpoint) if endpoint else None
     try:
-        query = _start_query(driver, trigger)
+        query = _start_query(driver, controller, trigger)
     except BaseException:
         _close(listening, controller, driver)
         raise
@@ -197,10 +198,14 @@ def _close(*opened: Endpoint | Controller | Driver | None) -> None:
             one.close()
 
 
-def _start_query(driver: Driver, trigger: Mapping[str, Any] | None) -> StreamingQuery:  # Any: as in `run`
+def _start_query(
+    driver: Driver, controller: Controller, trigger: Mapping[str, Any] | None
+) -> StreamingQuery:  # Any: as in `run`
     writer = driver.reading.frame.writeStream.queryName(driver.network.name).foreachBatch(driver.process)
     writer = writer.option("checkpointLocation", location(driver.root))
-    return (writer.trigger(**trigger) if trigger else writer).start()
+    query = (writer.trigger(**trigger) if trigger else writer).start()
+    controller.sources.backlog = lambda: backlog_of(query.lastProgress)
+    return query
 
 
 def _listen(controller: Controller, queries: QueryService, checkpoint: str) -> Endpoint | None:
