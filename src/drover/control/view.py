@@ -15,6 +15,7 @@ from drover.control.capacity import modelled_capacity, recent_periods, remaining
 from drover.control.change_detection import node_costs
 from drover.control.context import ControlContext
 from drover.control.critical import relative_loads
+from drover.control.cut_costs import cut_costs
 from drover.control.instances import divide_spread_joins
 from drover.control.lateness import pace_of
 from drover.control.state import ControlState
@@ -107,6 +108,7 @@ def view_of(context: ControlContext) -> View:
         series=measured_series(recent, profile, names, factor=factor),
         current=deployment.plan,
         state=_state_sizes(state.window, names),
+        cut_costs=cut_costs(context, profile),
     )
     problem = divide_spread_joins(problem, recent, deployment.plan, network)
     usable = np.array([node not in deployment.closed for node in range(problem.n)])
