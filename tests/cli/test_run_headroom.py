@@ -31,7 +31,7 @@ ROOM = {
         ),
         pytest.param(
             None,
-            ["n: too few batches were measured, or the cores are unknown. Let it run for some batches."],
+            ["n: no batch was measured, or the cores are unknown. Let it run for some batches."],
             id="without one",
         ),
     ],

@@ -57,7 +57,7 @@ def test_an_overloaded_run_has_to_shrink() -> None:
 def test_without_batches_there_is_no_headroom() -> None:
     run = loaded()
     assert batch_headroom(run.run.context) is None
-    run.go(1)
+    run.run.go(1)
     assert batch_headroom(run.run.context) is None
 
 

@@ -36,7 +36,7 @@ def test_a_row_costs_its_bytes_and_its_part_of_a_transfer() -> None:
 
 def test_without_a_model_the_price_is_assumed() -> None:
     run = loaded(load=0.2)
-    run.go(1)
+    run.run.go(1)
     assert cut_costs(run.run.context, view_of(run.run.context).profile) is None
     run.go(3)
     run.run.settings = control_of({"capacity": 1})

@@ -36,5 +36,11 @@ def test_rows_that_wait_are_named_and_a_growing_backlog_is_falling_behind() -> N
     assert "and 500,000 rows wait" in found.text
 
 
-def test_too_few_batches_tell_nothing() -> None:
-    assert said(loaded(load=0.1), 2)[0] is RunHealth.UNKNOWN
+def test_without_batches_nothing_is_known() -> None:
+    run = loaded(load=0.1).run
+    run.go(2)
+    assert health_of(run.context, view_of(run.context)).text == "too early to tell: no batch was measured"
+
+
+def test_a_single_batch_that_is_far_too_long_is_named() -> None:
+    assert said(loaded(load=1.4), 1)[0] is RunHealth.BEHIND

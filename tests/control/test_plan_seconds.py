@@ -65,7 +65,7 @@ def test_a_load_beyond_the_cores_makes_batches_grow_without_end() -> None:
 
 def test_without_a_model_or_with_a_given_capacity_nothing_is_predicted() -> None:
     run = loaded(settings=WATCHING)
-    run.go(2)
+    run.run.go(2)
     assert plan_timer(run.run.context, view_of(run.run.context)) is None
     run.go(3)
     assert plan_timer(run.run.context, view_of(run.run.context)) is not None

@@ -88,11 +88,12 @@ def test_far_from_what_was_seen_it_is_less_sure() -> None:
     assert str(near).endswith(")")
 
 
-def test_too_few_batches_make_no_model() -> None:
+def test_one_batch_makes_a_model_that_is_mostly_assumed() -> None:
     made = batches(3)
     assert fit_batches(()) is None
-    assert fit_batches(made[:2]) is None
-    assert fit_batches(made[:3]) is not None
+    few, many = model_of(made[:1]).seconds(USUAL.times(3.0)), model_of(made).seconds(USUAL.times(3.0))
+    assert few.high - few.low > 2 * (many.high - many.low)
+    assert model_of(made[:1]).seconds(made[0].work).mean == pytest.approx(made[0].whole, rel=0.1)
 
 
 def test_batches_of_another_engine_or_machine_do_not_count() -> None:

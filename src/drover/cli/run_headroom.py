@@ -27,7 +27,7 @@ def lines(answer: Json) -> Iterator[str]:
     name = visible(answer["network"])
     room = answer["headroom"]
     if room is None:
-        yield f"{name}: too few batches were measured, or the cores are unknown. Let it run for some batches."
+        yield f"{name}: no batch was measured, or the cores are unknown. Let it run for some batches."
         return
     yield f"{name}: {visible(room['text'])}"
     trigger = "without a pause" if room["trigger"] is None else f"at a trigger of {room['trigger']:g} s"

@@ -54,7 +54,7 @@ def health_of(context: ControlContext, view: View) -> HealthReport:
     on_nodes = context.deployment.hierarchy is None  # the nodes of a tree have marks of their own
     full = on_nodes and view.overloaded(context.settings.certainty)
     if pace is None and not full:
-        return HealthReport(RunHealth.UNKNOWN, f"{RunHealth.UNKNOWN}: too few batches were measured")
+        return HealthReport(RunHealth.UNKNOWN, f"{RunHealth.UNKNOWN}: no batch was measured")
     first = bottleneck(pace, view, on_nodes=on_nodes)
     found = RunHealth.KEEPING_UP
     if pace is not None and pace.is_late:

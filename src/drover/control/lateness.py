@@ -50,7 +50,7 @@ class BatchPace:
 
 
 def pace_of(state: ControlState) -> BatchPace | None:
-    """Return how long batches take; None if too few were measured."""
+    """Return how long batches take; None if none was measured."""
     usual = usual_batches(state.batches)
     if usual is None:
         return None

@@ -96,7 +96,7 @@ def _steady(fixed: float, more: float, span: float, trigger: float | None) -> fl
 
 
 def usual_batches(measures: Sequence[BatchMeasure]) -> UsualBatches | None:
-    """Return what the last batches show; None if they are too few for a model."""
+    """Return what the last batches show; None if there is none yet."""
     seen = comparable(measures)
     model = fit_batches(tuple(measures))
     if model is None:

@@ -22,7 +22,6 @@ from drover.load.arrays import Floats
 from drover.load.robust_fit import Assumption, LinearFit, fit_robust
 
 KEPT: Final = 60  # batches that a model looks at
-FEWEST: Final = 3  # batches without which there is no model
 ERRORS: Final = 1.645  # standard errors on both sides, which hold 90 % of the cases
 # Seconds of a hop by itself, as measured on two cores: a shuffle, or a put to a node that stays.
 HOP: Final = {"shuffle": 0.09, "resident": 0.005}
@@ -209,9 +208,9 @@ def comparable(measures: Sequence[BatchMeasure]) -> tuple[BatchMeasure, ...]:
 
 @lru_cache(maxsize=16)
 def fit_batches(measures: tuple[BatchMeasure, ...]) -> BatchModel | None:
-    """Return the model of batches, the newest last; None if they are too few."""
+    """Return the model of batches, the newest last; None without any. After a single one, most of it is assumed."""
     seen = comparable(measures)
-    if len(seen) < FEWEST:
+    if not seen:
         return None
     tables = [np.array(rows) for rows in zip(*(_features(one.work) for one in seen), strict=True)]
     times = np.array([(one.routing, one.compute - one.routing, one.sinks, one.commit) for one in seen])
