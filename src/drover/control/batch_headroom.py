@@ -7,8 +7,9 @@ limit is where each second brings a second of work. Rule 3: every limit has an i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -20,7 +21,8 @@ from drover.control.plan_seconds import PlanTimer, plan_timer
 from drover.control.view import View, view_of
 from drover.flow.schedule import Schedule
 from drover.load.arrays import Ints
-from drover.load.batch_model import BatchWork, Phases, PredictedSeconds
+from drover.load.batch_model import BatchWork, Phases
+from drover.placement.plan import instance_name
 
 LARGEST: Final = 2.0**20  # a factor above which nothing limits the rates
 STEPS: Final = 40  # of a bisection
@@ -71,16 +73,18 @@ def batch_headroom(context: ControlContext) -> BatchHeadroom | None:
         return None
     now = view.problem.current
     rates = view.profile.rates
-    together = _growth(timer, view, now, lambda factor: dict.fromkeys(rates, factor))
-    alone = {
-        source: _growth(timer, view, now, lambda factor, source=source: {**dict.fromkeys(rates, 1.0), source: factor})  # type: ignore[misc]
-        for source in rates
-    }
+    together = _growth(timer, view, now, partial(_grown, rates, tuple(rates)))
+    alone = {source: _growth(timer, view, now, partial(_grown, rates, (source,))) for source in rates}
     wanted = context.state.waiting or context.state.trial
     after = None
     if wanted is not None and not wanted.shapes:
-        after = _growth(timer, view, places_of(view, wanted), lambda factor: dict.fromkeys(rates, factor))
+        after = _growth(timer, view, places_of(view, wanted), partial(_grown, rates, tuple(rates)))
     return BatchHeadroom(timer.usual.trigger, timer.one_trigger(now), together, alone, after)
+
+
+def _grown(rates: Mapping[str, float], sources: Collection[str], factor: float) -> dict[str, float]:
+    """Return the factor of every source if some of them grow."""
+    return {source: factor if source in sources else 1.0 for source in rates}
 
 
 def _growth(timer: PlanTimer, view: View, places: Ints, factors: Callable[[float], Mapping[str, float]]) -> BatchGrowth:
@@ -88,13 +92,12 @@ def _growth(timer: PlanTimer, view: View, places: Ints, factors: Callable[[float
     schedule = timer.schedule_of(places)
     room = _room(timer, schedule)
 
-    def seconds(factor: float) -> PredictedSeconds:
-        return timer.usual.model.seconds(_work(timer, view, schedule, factors(factor))[0])
+    def fits(end: str, factor: float) -> bool:
+        seconds = timer.usual.model.seconds(_work(timer, view, schedule, factors(factor))[0])
+        return bool(getattr(seconds, end) <= room)
 
-    found, low, high = (
-        _bisect(lambda factor, end=end: getattr(seconds(factor), end) <= room)  # type: ignore[misc]
-        for end in ("mean", "high", "low")
-    )
+    # The longest estimate of a batch gives the smallest factor.
+    found, low, high = (_bisect(partial(fits, end)) for end in ("mean", "high", "low"))
     if math.isinf(found):
         return BatchGrowth(found, low, high)
     first, then = _givers(timer, view, schedule, factors(found))
@@ -120,8 +123,13 @@ def _work(
     sizes = {
         name: timer.sizes[name] * each / timer.rows[name] if timer.rows[name] else 0.0 for name, each in rows.items()
     }
-    unit_growth = {name: grown.get(name.partition("[")[0], grown.get(name, 1.0)) for name in timer.loads}
-    faster = replace(timer, loads={n: load * unit_growth[n] for n, load in timer.loads.items()}, rows=rows, sizes=sizes)
+    joins = {
+        instance_name(join, number): join
+        for join, made in timer.deployment.plan.instances.items()
+        for number in range(1 + len(made.others))
+    }
+    loads_then = {name: load * grown.get(joins.get(name, name), 1.0) for name, load in timer.loads.items()}
+    faster = replace(timer, loads=loads_then, rows=rows, sizes=sizes)
     more = sum(rates.values()) / (sum(view.profile.rates.values()) or 1.0)
     usual = timer.usual.per_row.times(timer.rate * timer.span)
     work = replace(
