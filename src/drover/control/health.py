@@ -62,7 +62,8 @@ def health_of(context: ControlContext, view: View) -> HealthReport:
     elif full:
         found = RunHealth.OVERLOADED
     said = [] if pace is None else [describe_pace(pace)]
-    said += [f"{first} {'gives out first' if found is not RunHealth.KEEPING_UP else 'takes most of it'}"]
+    gives_out = found is not RunHealth.KEEPING_UP and first not in PHASES.values()
+    said += [f"{first} {'gives out first' if gives_out else 'takes most of it'}"]
     return HealthReport(found, f"{found}: {'; '.join(said)}", first)
 
 
