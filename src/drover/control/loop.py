@@ -19,7 +19,7 @@ from drover.control.context import ControlContext
 from drover.control.critical import compare_plans
 from drover.control.diffuse import propose_reshape, why_obsolete
 from drover.control.health import health_of
-from drover.control.moves import ChosenMoves, choose_moves
+from drover.control.moves import choose_moves
 from drover.control.outcome import (
     Outcome,
     accept,
@@ -159,7 +159,8 @@ def _ask_policy(context: ControlContext, view: View) -> Outcome:
     resting = context.state.resting(settings.cool_down)
     choice = choose_moves(problem, wanted, settings, resting, context.state.move_cost, whole=first)
     if not choice.moves:
-        return _stay(context, view, choice, policy)
+        reason = f"none of {len(choice.refusals)} moves is worth it" if choice.refusals else f"{policy} moves nothing"
+        return record_outcome(context, view, PeriodOutcome.STEADY, reason, None, choice.refusals)
     gain = compare_plans(problem.series, problem.current, choice.places, problem.capacity)
     why = f"{policy}: lowers the load of the slowest node by {gain.mean:.3g} busy seconds per second ({gain.share:.0%})"
     proposal = propose_moves(context, view, choice, gain.mean, why)
@@ -172,14 +173,6 @@ def _ask_policy(context: ControlContext, view: View) -> Outcome:
     reason = f"{why}; it has {settings.trial} periods to show it"
     context = context.with_state(trial=proposal)
     return record_outcome(context, view, PeriodOutcome.TRIAL, reason, proposal, choice.refusals)
-
-
-def _stay(context: ControlContext, view: View, choice: ChosenMoves, policy: str) -> Outcome:
-    """Return the outcome if a policy moves nothing; under overload, moves that even nodes out are tried instead."""
-    if view.overloaded(context.settings.certainty) and (evened := rebalance(context, view)) is not None:
-        return evened
-    reason = f"none of {len(choice.refusals)} moves is worth it" if choice.refusals else f"{policy} moves nothing"
-    return record_outcome(context, view, PeriodOutcome.STEADY, reason, None, choice.refusals)
 
 
 def _review_trial(context: ControlContext, view: View, proposal: Proposal) -> Outcome:

@@ -41,11 +41,8 @@ POLICY: Final = "fewest-moves"
 
 def is_uneven(context: ControlContext, view: View) -> bool:
     """Return whether nodes are uneven after a change of load that is less than a window ago."""
-    return _is_recent(context) and view.spread(view.problem.current) > AIM.epsilon
-
-
-def _is_recent(context: ControlContext) -> bool:
-    return context.state.placed and context.state.changed_recently(context.settings.window)
+    recent = context.state.placed and context.state.changed_recently(context.settings.window)
+    return recent and view.spread(view.problem.current) > AIM.epsilon
 
 
 def _periods_since_change(context: ControlContext) -> int:
@@ -67,7 +64,7 @@ def rebalance(context: ControlContext, view: View) -> Outcome | None:
     gain = compare_plans(problem.series, problem.current, choice.places, problem.capacity)
     before = view.spread(problem.current)
     after = view.spread(choice.places)
-    changed = f"since the change in period {context.state.last_change}" if _is_recent(context) else "under overload"
+    changed = f"since the change in period {context.state.last_change}"
     why = f"{POLICY}: {changed} loads differ by {before:.3f}; with these moves by {after:.3f}"
     proposal = propose_moves(context, view, choice, gain.mean, why, evens=True)
     if (objection := objection_to(context.settings, view, gain, proposal)) is None:
