@@ -71,6 +71,27 @@ def test_a_run_without_measurements(asked: dict[str, Any], capsys: pytest.Captur
     ]
 
 
+def test_the_first_line_says_whether_the_run_keeps_up(
+    asked: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    late = {
+        **MOVED,
+        "health": "falling behind: batches take 3 s",
+        "obstacle": "add nodes; 6 would do",
+        "kept": "p1 came",
+    }
+    asked["answer"] = {**STATUS, "last": late, "capacity": [0.17, 0.17]}
+    assert main(["status", "here"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == "falling behind: batches take 3 s (add nodes; 6 would do)"
+    assert "loads are shares of what a node can spend: 0.17 busy seconds per second" in out
+    asked["answer"] = {"network": "n", "running": True, "live": True, "records": [MOVED, late]}
+    assert main(["history", "here"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == "falling behind: batches take 3 s (add nodes; 6 would do)"
+    assert out[-1].endswith("; add nodes; 6 would do; p1 came")
+
+
 def test_a_status_says_which_engine_runs_and_why(asked: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     asked["answer"] = {**STATUS, "engine": {"name": "resident", "why": "it fits"}}
     assert main(["status", "here"]) == 0

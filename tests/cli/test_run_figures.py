@@ -22,6 +22,9 @@ def test_rates_are_over_the_time_of_the_recent_batches(figures: RunFigures) -> N
     assert figures.rate("east") == pytest.approx(20.0)
     assert figures.rate("west") == 0.0
     assert figures.loads() == pytest.approx([0.2, 0.1])
+    assert figures.shares() == figures.loads(), "a node whose capacity is unknown is a core"
+    figures.capacity = (0.5,)
+    assert figures.shares() == pytest.approx([0.4, 0.1])
     assert (figures.batches, figures.rows_in["east"], figures.rows_out["suspects"]) == (2, 40, 4)
     assert figures.per_batch == pytest.approx(0.6)
     assert figures.event_time == datetime(2024, 5, 1, 12, tzinfo=UTC)

@@ -19,6 +19,8 @@ class Fake:
         self.left = batches
         self.error = error
         self.batches: list[dict[str, Any]] = []
+        self.health = "keeping up: all is well"
+        self.capacity = (0.5,)
 
     @property
     def isActive(self) -> bool:  # noqa: N802 - Spark's name

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from drover.control import state as states
+from drover.control.capacity import capacities
 from drover.control.context import ControlContext, Deployment
 from drover.control.loop import step
 from drover.control.record import PeriodOutcome, PeriodRecord
 from drover.control.settings import Control
 from drover.control.state import ControlState
-from drover.control.view import capacities, view_of
+from drover.control.view import view_of
 from drover.load.arrays import Floats
 from drover.load.profile import Profile, make_profile
 from drover.load.sample import Sample

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -7,9 +8,10 @@ import pytest
 from drover.control.context import ControlContext, Deployment
 from drover.control.explain import UNTOUCHED, explain
 from drover.control.record import PeriodOutcome, PeriodRecord, Proposal, RefusedMove
-from drover.control.settings import control_of
+from drover.control.settings import Mode, control_of
 from drover.errors import DroverError
 from drover.placement.plan import Move
+from tests.control.overloads import loaded
 from tests.control.runs import AUTO, shifted, start
 from tests.control.trees import first, measured, on, two_sides
 
@@ -113,3 +115,10 @@ def test_a_move_that_is_not_worth_it_is_reported_with_what_it_would_need() -> No
     assert text.endswith("; a move needs 25% to be worth it.")
     closed = replace(run.context, deployment=replace(run.deployment, closed=frozenset({1})))
     assert "No other node would do better" in explain("s0-0", closed, []).text, "a closed node is no better place"
+
+
+def test_an_explanation_has_the_seconds_of_a_batch_if_there_is_a_model() -> None:
+    run = loaded(nodes=2, count=2, plan="whole", cores=2, load=0.3, settings=replace(AUTO, mode=Mode.OBSERVE))
+    run.go(6)
+    text = explain("s0-4", run.run.context, []).text
+    assert re.search(r"A batch takes 0\.\d+ s in 1 hops; with the unit on node 1, 0\.\d+ s\.$", text)

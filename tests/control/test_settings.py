@@ -31,7 +31,7 @@ WRONG: list[tuple[Any, str]] = [  # what was given, and how the answer begins
     ({"then": []}, "control.then is [], but it must be a policy."),
     (
         {"capacity": "fast"},
-        "control.capacity is 'fast', but it must be a list of busy seconds per second, node by node.",
+        "control.capacity is 'fast', but it must be busy seconds per second, one number for all nodes or a list",
     ),
     ({"capacity": [1, 0]}, "control.capacity.1 is 0, but it must be a number above 0. Correct it, or remove the node."),
     ({"pins": ["a"]}, "control.pins is ['a'], but it must be a mapping of units to nodes."),
@@ -39,7 +39,7 @@ WRONG: list[tuple[Any, str]] = [  # what was given, and how the answer begins
     (7, "control is 7, but it must be a mode or a mapping of settings."),
     ({"window": 61}, "control.window is 61, but it must be a whole number, at least 2 and at most 60."),
     ({"cool_down": -1}, "control.cool_down is -1, but it must be a whole number, at least 0. Write for example 10,"),
-    ({"capacity": 7}, "control.capacity is 7, but it must be a list"),
+    ({"capacity": -7}, "control.capacity is -7, but it must be busy seconds per second, one number for all nodes"),
     ({"capacity": [True]}, "control.capacity.0 is True, but it must be a number above 0."),
     ({"capacity": [math.inf]}, "control.capacity.0 is inf, but it must be a number above 0."),
     ({"pins": {"a": True}}, "control.pins.a is True, but it must be the number of a node, from 0."),
@@ -104,6 +104,8 @@ def test_a_mode_a_mapping_and_nothing_are_taken() -> None:
     assert control_of("auto") == Control(mode="auto") == control_of({"mode": "auto"})  # type: ignore[arg-type]  # a word will do
     assert control_of(None) == Control()
     assert control_of({"capacity": "measured"}).capacity == "measured"
+    assert control_of({"capacity": 2}).capacity == 2.0
+    assert control_of({"capacity": []}).capacity == control_of({}).capacity == "auto", "older files have an empty list"
     assert control_of({"capacity": [1, 0.5]}).capacity == (1.0, 0.5)
 
 

@@ -8,6 +8,7 @@ import pytest
 from drover.control import state as states
 from drover.control.settings import MEMORY
 from drover.control.state import ControlState
+from drover.load.batch_model import KEPT, BatchMeasure, BatchWork
 from drover.load.sample import Sample
 from drover.load.window import Window
 from tests.control.runs import shifted, start
@@ -99,3 +100,12 @@ def test_a_period_survives_json() -> None:
     samples = [Sample("a", {"in": 3.0}, {"out": 2.0}, 0.5, 10)]
     (period,) = Window(5).push(7, 2.0, {"in": 3.0}, samples).periods
     assert states.period_of(json.loads(json.dumps(states.period_to_json(period)))) == period
+
+
+def test_measured_batches_are_kept_up_to_a_number_and_survive_json() -> None:
+    made = [BatchMeasure(BatchWork(rows=float(at)), 0.5, 0.1, 0.0, 0.0, 2, 2, 2, 1.0, "shuffle") for at in range(100)]
+    state = ControlState().add_batches(made)
+    assert state.batches == tuple(made[-KEPT:])
+    assert states.state_of(json.loads(json.dumps(states.to_json(state)))) == state
+    old = {name: value for name, value in states.to_json(state).items() if name != "batches"}
+    assert states.state_of(old).batches == (), "an older run has not written any"

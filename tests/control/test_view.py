@@ -6,43 +6,12 @@ import numpy as np
 import pytest
 
 from drover.control.context import ControlContext
-from drover.control.settings import Control, control_of
 from drover.control.state import ControlState
-from drover.control.view import View, capacities, detect_change, remaining_capacity, view_of
+from drover.control.view import View, detect_change, view_of
 from drover.load.window import Window
 from drover.placement.problem import NOWHERE
 from tests.control.problems import problem
 from tests.control.runs import AUTO, shifted, start
-
-
-def test_measured_capacity_is_the_median_speed_and_never_above_one() -> None:
-    settings = control_of({"capacity": "measured", "window": 3})
-    speeds = [(0.1, 0.1, 0.1), (0.5, 1.2, 0.0), (0.6, 1.1, 0.0), (0.01, 1.3, 0.0)]
-    assert capacities(4, settings, speeds).tolist() == [0.5, 1.0, 1.0, 1.0]
-    assert capacities(2, settings).tolist() == [1.0, 1.0]
-
-
-def test_given_capacity_is_filled_up_with_ones() -> None:
-    assert capacities(3, Control(capacity=(0.5,)), [(0.1, 0.1, 0.1)]).tolist() == [0.5, 1.0, 1.0]
-    assert capacities(1, Control(capacity=(0.5, 2.0))).tolist() == [0.5]
-
-
-def test_what_queries_take_is_missing_from_the_capacity_of_their_node() -> None:
-    settings = control_of({"window": 2})
-    assert remaining_capacity(2, settings, ControlState()).tolist() == [1.0, 1.0]
-    state = (
-        ControlState()
-        .add_speeds((1.0, 1.0), (0.9, 0.9))
-        .add_speeds((1.0, 1.0), (0.2, 0.0))
-        .add_speeds((1.0, 1.0), (0.4, 0.0))
-    )
-    assert remaining_capacity(2, settings, state).tolist() == pytest.approx([0.7, 1.0])  # of the last two periods
-    assert (
-        remaining_capacity(3, settings, state).tolist() == [1.0] * 3
-    )  # a measurement of two nodes says nothing of three
-    assert remaining_capacity(2, settings, state.add_speeds((1.0, 1.0), (5.0, 0.0))).tolist() == pytest.approx(
-        [0.1, 1.0]
-    )
 
 
 def test_a_view_starts_from_the_current_plan_and_the_last_window() -> None:
@@ -141,3 +110,11 @@ def test_loads_and_spread_of_a_plan() -> None:
     assert view.loads(np.array([0, 0])) == (0.6, 0.0)
     assert view.loads(np.array([NOWHERE, 1])) == (0.0, 0.1)
     assert view.spread(np.array([0, 1])) == pytest.approx(0.4)
+
+
+def test_nodes_that_share_cores_are_overloaded_one_by_one_or_together() -> None:
+    view = replace(view_with([[0.6, 0.6], [0.1, 0.1]]), share=0.5)
+    halves = replace(view.problem, capacity=np.array([0.5, 0.5]))
+    assert not replace(view, problem=halves).overloaded(0.0), "the other node leaves it more than half of the core"
+    assert replace(view, problem=halves, share=1.0).overloaded(0.0)
+    assert replace(view, problem=replace(halves, series=2 * halves.series)).overloaded(0.0), "1.4 on one core"

@@ -10,6 +10,7 @@ from drover.flow.frames import Edge
 from drover.flow.node import OperatorFacts
 from drover.flow.parking import ParkedOperator
 from drover.flow.schedule import HopNode
+from drover.flow.state.segments import Segment
 from drover.flow.watermarks import SourceProgress
 from drover.flow.worker import NodeReport
 from drover.load.sample import Sample
@@ -36,7 +37,8 @@ def network() -> Network:
 def report(hop: int, node: int, *samples: Sample, busy: float = 0.0, seconds: float = 0.0) -> NodeReport:
     place = HopNode(hop, node)
     facts = tuple(OperatorFacts(sample, place) for sample in samples)
-    return NodeReport(place, facts, (), (), {}, busy, seconds, loaded=100)
+    written = (Segment("some", "rows", "f", 0, 40, 0, 1, None, False),) if samples else ()
+    return NodeReport(place, facts, (), written, {}, busy, seconds, loaded=100)
 
 
 def test_reports_of_tasks_become_one_value() -> None:
@@ -72,6 +74,9 @@ def test_reports_of_tasks_become_one_value() -> None:
         loaded=300,
         operators=(OperatorFacts(some, HopNode(0, 0)),),
         engine="resident",
+        hop_busy=((0.2, 0.1, 0.0), (0.0, 0.0, 0.0)),
+        result_bytes=16,
+        state_bytes=40,
     )
     assert found.seconds.whole == pytest.approx(0.9)
 

@@ -40,6 +40,9 @@ FACTS = BatchFacts(
     late={"j": 4},
     totals=RowTotals({"j": {"a": 6}}, 2, {"a": DeadLetterTotals(3, {"no time": 3})}),
     engine="resident",
+    hop_busy=((0.1, 0.0), (0.0234567, 0.0)),
+    result_bytes=16,
+    state_bytes=40,
 )
 JSON = {
     "batch": 9,
@@ -64,7 +67,10 @@ JSON = {
     "held": {"waits": {"rows": 3, "bytes": 40, "sinceBatch": 2, "since": 1.5}},
     "busy": [0.1235, 0.0],
     "wall": [0.3, 0.5],
+    "hopBusy": [[0.1, 0.0], [0.0235, 0.0]],
     "loaded": 300,
+    "resultBytes": 16,
+    "stateBytes": 40,
     "samples": [
         {
             "operator": "j",

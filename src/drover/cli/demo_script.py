@@ -25,7 +25,7 @@ BURST: Final = (0.2, 0.8)  # of the day: long enough for a move on a slow machin
 COPIES: Final = 40  # of every request in the burst
 PERIODS: Final = 24  # of the control loop in the whole run
 # With these settings, the first plan is due some time into the burst.
-CONTROL: Final = {"mode": "auto", "warm_up": 8, "window": 5}
+CONTROL: Final = {"mode": "auto", "warm_up": 8, "window": 5, "capacity": 1}  # by the model, no move is worth its hop
 LOOK_AT: Final = 0.78  # share of the day; the burst is still on
 SCALE_AT: Final = 0.88
 

@@ -13,6 +13,7 @@ import numpy as np
 from drover.cli.inputs import read_network
 from drover.cli.load_options import load_options, origin_lines, profile_of, read_capacity
 from drover.cli.plans import plan_of
+from drover.cli.run_headroom import show_run_headroom
 from drover.errors import visible
 from drover.load.feasible import Estimate, estimate, weights
 from drover.load.headroom import Headroom
@@ -38,8 +39,9 @@ class HeadroomReport:
 
 
 @click.command()
-@click.argument("network", metavar="NETWORK")
+@click.argument("network", metavar="[NETWORK]", required=False)
 @load_options
+@click.option("--from", "checkpoint", metavar="CHECKPOINT", help="Without NETWORK: the checkpoint of a run.")
 @click.option("--nodes", type=click.IntRange(1, 10_000), help="Number of nodes [default: 4, or as in the plan file].")
 @click.option(
     "--plan",
@@ -50,15 +52,16 @@ class HeadroomReport:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for programs.")
 def headroom(
-    network: str,
+    network: str | None,
     rates: tuple[str, ...],
     statistics: str | None,
     capacity: tuple[str, ...],
+    checkpoint: str | None,
     nodes: int | None,
     plan: str,
     as_json: bool,
 ) -> None:
-    """Show how far the rates of a network can grow before a node is overloaded.
+    """Show how far the rates of a network, or of a run, can grow before a node is overloaded.
 
     NETWORK is a network file, or a run file, of which only the network is used; - means standard input. Nothing is run.
     drover computes loads from rates, costs and selectivities. It assumes what you do not give, and says how much it
@@ -73,12 +76,19 @@ def headroom(
       drover headroom traffic.yaml
       drover headroom traffic.yaml --nodes 8 -r east=20000 -r west=5000
       drover headroom traffic.yaml --statistics measured.yaml --plan hash --capacity 0.8 --capacity 0=0.5
+      drover headroom --from checkpoint
 
     The output shows how far all rates can grow together, and how far each source can grow alone. The worst mix is the
     smallest relative change of the rates that fills a node. The feasible set is the set of all rates that overload no
     node; its size is compared with that of an ideal plan, which splits the load of every stream evenly. Loads are in
     busy seconds per second.
+
+    With --from, the run on CHECKPOINT answers. A model of its batches says how far its rates can grow until a batch
+    takes as long as its trigger, and what gives out first.
     """  # noqa: D301 - click wants the character itself
+    if network is None:
+        show_run_headroom(checkpoint, as_json)
+        return
     read = read_network(network)
     chosen = plan_of(plan, read, nodes)
     profile = profile_of(read, rates, statistics)

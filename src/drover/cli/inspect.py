@@ -52,6 +52,7 @@ def _status_lines(answer: Json, checkpoint: str) -> Iterator[str]:
     plan = answer["plan"]
     last = answer["last"]
     name = visible(answer["network"])
+    yield from health_lines(last)
     yield (
         f"{name}: {describe_run_state(answer)}, mode {answer['mode']}, period {answer['period']}; "
         f"plan {plan['number']} on {count(plan['nodes'], 'node')}"
@@ -70,7 +71,19 @@ def _status_lines(answer: Json, checkpoint: str) -> Iterator[str]:
             moves = count(len(found["moves"]), "move")
             yield f"proposal {visible(found['id'])} ({moves}) {words}: drover plan --from {visible(checkpoint)}"
     yield ""
-    loads = [] if last is None else last["loads"]
+    yield from _node_lines(answer)
+    yield ""
+    if last is None:
+        yield "nothing was measured yet"
+    else:
+        yield f"last decision, in period {last['period']}: {last['kind']}, {visible(last['reason'])}"
+
+
+def _node_lines(answer: Json) -> Iterator[str]:
+    """Yield the load and the units of each node."""
+    plan = answer["plan"]
+    loads = [] if answer["last"] is None else answer["last"]["loads"]
+    capacity = answer.get("capacity", [])
     units = units_by_node(plan["node_of"], plan["nodes"])
     rows = [
         [
@@ -81,11 +94,16 @@ def _status_lines(answer: Json, checkpoint: str) -> Iterator[str]:
         for node in range(plan["nodes"])
     ]
     yield from table(["node", "load", "units"], rows)
-    yield ""
-    if last is None:
-        yield "nothing was measured yet"
-    else:
-        yield f"last decision, in period {last['period']}: {last['kind']}, {visible(last['reason'])}"
+    if any(each != 1 for each in capacity):
+        several = ", ".join(dict.fromkeys(f"{each:.3g}" for each in capacity))
+        yield f"loads are shares of what a node can spend: {several} busy seconds per second"
+
+
+def health_lines(record: Json | None) -> Iterator[str]:
+    """Yield whether a run keeps up and, if nothing is done about an overload, why not; nothing for older records."""
+    if record is not None and record.get("health"):
+        why = f" ({record['obstacle']})" if record.get("obstacle") else ""
+        yield visible(f"{record['health']}{why}")
 
 
 def _parked_lines(answer: Json, checkpoint: str) -> Iterator[str]:
@@ -116,6 +134,7 @@ def _history_lines(answer: Json) -> Iterator[str]:
     if not records:
         yield f"{name}, {describe_run_state(answer)}: nothing was decided yet"
         return
+    yield from health_lines(records[-1])
     moved = sum(len(record["proposal"]["moves"]) for record in records if record["kind"] == "moved")
     yield f"{name}, {describe_run_state(answer)}: {count(len(records), 'decision')}, {count(moved, 'move')} made"
     yield ""
@@ -128,7 +147,8 @@ def _history_row(record: Json) -> list[str]:
     moves = record["proposal"]["moves"] if record["kind"] == "moved" else []
     made = "".join(f"; {describe_move(move)}" for move in moves[:MOVES])
     more = f"; and {len(moves) - MOVES} more" if len(moves) > MOVES else ""
-    what = f"{record['kind']}: {visible(record['reason'])}{made}{more}"
+    said = "".join(f"; {visible(record[name])}" for name in ("obstacle", "kept") if record.get(name))
+    what = f"{record['kind']}: {visible(record['reason'])}{made}{more}{said}"
     return [str(record["period"]), str(record["plan"]), fullest, "-" if seconds is None else f"{seconds:.2f} s", what]
 
 

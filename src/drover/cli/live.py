@@ -25,7 +25,7 @@ from drover.errors import visible
 BAR: Final = 18  # characters
 HOTTEST: Final = 6  # operators
 SHOWN: Final = 3  # messages
-COLOURS: Final = ((0.8, "red"), (0.5, "yellow"), (0.0, "green"))  # from this share of a core upwards
+COLOURS: Final = ((0.8, "red"), (0.5, "yellow"), (0.0, "green"))  # from this share of a node's capacity upwards
 
 Rows = Sequence[Mapping[str, Any]]  # Any: cells
 Last = Callable[[], tuple[str, Rows]]  # a title and the newest result rows
@@ -117,7 +117,7 @@ def picture(figures: RunFigures, title: str, last: tuple[str, Rows], share: floa
     messages = [Text.assemble(("> ", "bold cyan"), (visible(text), "")) for text in figures.messages[-SHOWN:]]
     return Group(
         Panel(
-            Group(_head(figures, share), *_unused(figures), Text(), two),
+            Group(_head(figures, share), *_health(figures), *_unused(figures), Text(), two),
             title=visible(title),
             title_align="left",
             border_style="dim",
@@ -158,6 +158,13 @@ def _head(figures: RunFigures, share: float | None) -> RenderableType:
     return Group(text, grid)
 
 
+def _health(figures: RunFigures) -> list[Text]:
+    """Return whether the run keeps up, on one line."""
+    style = "green" if figures.health.startswith("keeping up") else "bold red"
+    line = Text(visible(figures.health), style=style, no_wrap=True, overflow="ellipsis")
+    return [line] if figures.health else []
+
+
 def _unused(figures: RunFigures) -> list[Text]:
     """Return the rows that were not used, on one line, so that they are seen."""
     said = "; ".join(figures.unused())
@@ -181,7 +188,7 @@ def _sources(figures: RunFigures) -> Table:
 
 def _nodes(figures: RunFigures) -> Table:
     table = _table(">node", "load", ">", "runs")
-    loads = figures.loads()
+    loads = figures.shares()
     operators = figures.operators_by_node()
     most = max(loads, default=0.0) or 1.0
     for node, load in enumerate(loads):

@@ -93,6 +93,8 @@ def _body(answer: Json, found: Json) -> Iterator[str]:
     yield ""
     yield f"why: {visible(found['reason'])}"
     yield f"cost: {found['cost']:.2g} s, once; from plan {found['base']}, made in period {found['period']}"
+    if found.get("seconds_after"):
+        yield f"promise: a batch takes {found['seconds_after']:.2g} s instead of {found['seconds_before']:.2g} s"
     for goal in found["goals"]:
         yield f"goal: {visible(goal)}"
     share = found["measured"]

@@ -14,6 +14,7 @@ from rich.console import Console
 from drover import runs
 from drover.cli.interrupts import catch_interrupts
 from drover.cli.live import Display, LineView, TerminalView
+from drover.cli.node_count import NodeCount
 from drover.cli.run_figures import RunFigures
 from drover.cli.timed_step import timed_step
 from drover.cli.watch import poll, watch
@@ -33,7 +34,7 @@ PARKED: Final = 3  # exit code
 
 @click.command()
 @click.argument("file")
-@click.option("--nodes", type=click.IntRange(1), help="Number of nodes to start with.")
+@click.option("--nodes", type=NodeCount(), help="Number of nodes to start with, or auto: as many as Spark has slots.")
 @click.option("--checkpoint", metavar="DIR", help="Checkpoint directory, for progress and state.")
 @click.option("--plan", type=click.Choice(list(STARTING_PLANS)), help="Placement of operators to start with.")
 @click.option(
@@ -78,7 +79,7 @@ PARKED: Final = 3  # exit code
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per batch, for programs.")
 def run(
     file: str,
-    nodes: int | None,
+    nodes: int | str | None,
     checkpoint: str | None,
     plan: str | None,
     control: str | None,
@@ -131,7 +132,12 @@ def run(
 
 
 def _with_options(
-    given: Run, nodes: int | None, checkpoint: str | None, plan: str | None, control: str | None, engine: str | None
+    given: Run,
+    nodes: int | str | None,
+    checkpoint: str | None,
+    plan: str | None,
+    control: str | None,
+    engine: str | None,
 ) -> Run:
     return replace(
         given,

@@ -46,6 +46,8 @@ class RunFigures:
     late: Counter[str] = field(default_factory=Counter)  # rows that came too late, by operator
     last: Entry = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)
+    health: str = ""  # whether the run keeps up, in one sentence
+    capacity: tuple[float, ...] = ()  # (n,) busy seconds per second that a node can spend; 1 where unknown
     _recent: deque[tuple[float, float, Entry]] = field(default_factory=deque)  # from, to, what
 
     def add(self, entries: Iterable[Entry], now: float) -> None:
@@ -87,6 +89,12 @@ class RunFigures:
             for node, seconds in enumerate(entry["busy"][: len(busy)]):
                 busy[node] += seconds
         return [seconds / self.span for seconds in busy]
+
+    def shares(self) -> list[float]:
+        """Return the load of each present node over its capacity."""
+        loads = self.loads()
+        known = [*self.capacity[: len(loads)], *[1.0] * (len(loads) - len(self.capacity))]
+        return [load / capacity for load, capacity in zip(loads, known, strict=True)]
 
     def operators_by_node(self) -> dict[int, list[str]]:
         """Return the operators of each node."""

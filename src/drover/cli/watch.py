@@ -19,6 +19,8 @@ def poll(handle: Handle, figures: RunFigures, display: Display) -> None:
     """Add the batches that ended since the last poll, and show them."""
     entries: Sequence[Entry] = [entry for entry in handle.batches if entry["batch"] > figures.last.get("batch", -1)]
     figures.add(entries, time.monotonic())
+    if entries:
+        figures.health, figures.capacity = handle.health, handle.capacity
     display.show(figures, entries)
 
 

@@ -5,11 +5,13 @@ Rule 1: a choice is made once, when the run starts, and is reported with its rea
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from drover.errors import DroverError, nearest, shorten
+from drover.placement.starting_plans import AUTO_NODES
 from drover.wording import count
 
 
@@ -51,6 +53,22 @@ def engine_choice(given: str) -> EngineChoice:
         choices = ", ".join(EngineChoice)
         hint = nearest(given, set(EngineChoice))
         raise DroverError(f"engine is {shorten(given)}, but must be one of {choices}. {hint}Choose one.") from None
+
+
+def node_count(given: int | str, choice: EngineChoice, slots: Callable[[], int]) -> int:
+    """Return the number of nodes to start with; `auto` is one for each slot, without the slot of a reader.
+
+    >>> node_count("auto", EngineChoice.SHUFFLE, lambda: 4), node_count("auto", EngineChoice.RESIDENT, lambda: 4)
+    (4, 3)
+    """
+    if isinstance(given, int):
+        return given
+    if given != AUTO_NODES:
+        raise DroverError(
+            f"nodes is {shorten(given)}, but must be a whole number or {AUTO_NODES}. Write for example 4."
+        )
+    there = slots()
+    return max(1, there if choice is EngineChoice.SHUFFLE else there - 1)
 
 
 def choose_engine(choice: EngineChoice, spark: SparkSlots, nodes: int) -> EngineInUse:

@@ -13,6 +13,7 @@ import numpy as np
 
 from drover.control.context import ControlContext
 from drover.control.critical import critical_path
+from drover.control.plan_seconds import plan_timer
 from drover.control.record import PeriodOutcome, PeriodRecord
 from drover.control.tree import Hierarchy
 from drover.control.view import View, view_of
@@ -58,6 +59,7 @@ def explain(unit: str, context: ControlContext, records: Sequence[PeriodRecord])
     paths = _paths_elsewhere(problem, j)
     where = _compare_nodes(problem, j, node, paths, context.settings.least_gain)
     text = f"{unit} is on node {node} and takes {load:.3g} busy seconds per second. Last: {why}. {where}"
+    text += _compare_seconds(context, view, j, node)
     return Explanation(unit, node, load, size, decisions, tuple(paths), text)
 
 
@@ -84,6 +86,24 @@ def _compare_nodes(problem: PlacementProblem, j: int, node: int, paths: Sequence
         f"On node {best} the slowest node would be loaded to {paths[best]:.2f} instead of {paths[node]:.2f}; "
         f"a move needs {least_gain:.0%} to be worth it."
     )
+
+
+def _compare_seconds(context: ControlContext, view: View, j: int, node: int) -> str:
+    """Return how long a batch would take with unit j on the best other node, with the cost of streams that it cuts."""
+    timer = plan_timer(context, view)
+    problem = view.problem
+    others = [int(i) for i in np.flatnonzero(problem.reachable()[j]) if i != node]
+    if timer is None or not others or (problem.current == NOWHERE).any():
+        return ""
+
+    def seconds(i: int) -> float:
+        places = problem.current.copy()
+        places[j] = i
+        return timer.one_trigger(places)
+
+    best = min(others, key=seconds)
+    cuts = timer.schedule_of(problem.current).hops
+    return f" A batch takes {seconds(node):.2g} s in {cuts} hops; with the unit on node {best}, {seconds(best):.2g} s."
 
 
 def _describe_on_tree(unit: str, context: ControlContext, view: View, tree: Hierarchy) -> str:

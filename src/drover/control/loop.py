@@ -18,6 +18,7 @@ from drover.control import reassignment
 from drover.control.context import ControlContext
 from drover.control.critical import compare_plans
 from drover.control.diffuse import propose_reshape, why_obsolete
+from drover.control.health import health_of
 from drover.control.moves import choose_moves
 from drover.control.outcome import (
     Outcome,
@@ -29,15 +30,19 @@ from drover.control.outcome import (
     record_outcome,
     why_outdated,
 )
+from drover.control.overload import obstacle
+from drover.control.promises import compare_promise
 from drover.control.rebalance import continue_trial, is_uneven, rebalance
 from drover.control.record import PeriodOutcome, PeriodRecord, Proposal, RefusedMove
 from drover.control.settings import Mode
+from drover.control.shorter_batches import shorten
 from drover.control.tree_step import decide_on_tree
 from drover.control.view import View, detect_change, view_of
 from drover.errors import DroverError, ProblemError
 from drover.placement.policy import propose
 from drover.placement.problem import NOWHERE, Flags
 
+SOONEST: Final = 5  # periods after which an overloaded run gets its first plan; the first batches are slow anyway
 OUTDATED: Final = "the load has changed since it was proposed"
 
 
@@ -52,19 +57,29 @@ def step(context: ControlContext) -> Outcome:
         reason = "nothing was measured yet"
         return before, PeriodRecord(0, PeriodOutcome.WATCHED, reason, (), deployment.plan.number)
     if deployment.hierarchy is not None:
-        return decide_on_tree(context, deployment.hierarchy)
+        return _with_health(context, view_of(context), decide_on_tree(context, deployment.hierarchy))
     context = replace(context, state=detect_change(context))
+    view = view_of(context)
     if before.trial is not None and context.state.last_change != before.last_change:
         # The plan on trial was chosen for a load that is gone. Waiting for its result would waste the periods that
         # matter most.
         stale = tuple(RefusedMove(move, OUTDATED) for move in before.trial.moves)
-        after, record = _decide(context.with_state(trial=None))
-        return after, replace(record, refusals=(*stale, *record.refusals))
-    return _decide(context)
+        after, record = _decide(context.with_state(trial=None), view)
+        return _with_health(context, view, (after, replace(record, refusals=(*stale, *record.refusals))))
+    return _with_health(context, view, _decide(context, view))
 
 
-def _decide(context: ControlContext) -> Outcome:
-    view = view_of(context)
+def _with_health(context: ControlContext, view: View, outcome: Outcome) -> Outcome:
+    """Return the outcome with whether the run keeps up and, if an overload is not acted upon, why not."""
+    state, record = outcome
+    state, kept = compare_promise(state)
+    found = health_of(context, view)
+    acted = record.kind in (PeriodOutcome.MOVED, PeriodOutcome.PROPOSED)
+    why = obstacle(context, view, record.reason) if found.is_overloaded and not acted else ""
+    return state, replace(record, health=found.text, obstacle=why, kept=kept)
+
+
+def _decide(context: ControlContext, view: View) -> Outcome:
     state = context.state
     deployment = context.deployment
     if context.settings.mode is Mode.OBSERVE or not deployment.open:
@@ -85,7 +100,8 @@ def _improve(context: ControlContext, view: View) -> Outcome:
         return _review_trial(context, view, context.state.trial)
     if is_uneven(context, view) and (outcome := rebalance(context, view)) is not None:
         return outcome
-    return _ask_policy(context, view)
+    urgent = view.overloaded(context.settings.certainty) and _is_warm(context, view)
+    return (shorten(context, view) if urgent else None) or _ask_policy(context, view)
 
 
 def _rng(context: ControlContext) -> Generator:
@@ -117,12 +133,23 @@ def _reassign(context: ControlContext, view: View, orphans: Flags) -> Outcome:
     return accept(context.with_state(waiting=None), view, proposal, choice.refusals)
 
 
+def _warm_up(context: ControlContext, view: View) -> int:
+    """Return the periods before the first plan; an overloaded run does not wait for all of them."""
+    settings = context.settings
+    return min(settings.warm_up, SOONEST) if view.overloaded(settings.certainty) else settings.warm_up
+
+
+def _is_warm(context: ControlContext, view: View) -> bool:
+    return context.state.placed or len(context.state.window.periods) >= _warm_up(context, view)
+
+
 def _ask_policy(context: ControlContext, view: View) -> Outcome:
     """Ask the policy for a plan, and put what is worth its cost on trial."""
     problem = view.problem
     settings = context.settings
     first = not context.state.placed
-    if first and (left := settings.warm_up - len(context.state.window.periods)) > 0:
+    overloaded = view.overloaded(settings.certainty)
+    if first and (left := _warm_up(context, view) - len(context.state.window.periods)) > 0:
         return record_outcome(context, view, PeriodOutcome.WATCHED, f"warming up, {left} more periods")
     policy = settings.first if first else settings.then
     try:
@@ -142,7 +169,7 @@ def _ask_policy(context: ControlContext, view: View) -> Outcome:
         objection, proposal = judge_proposal(view, choice.places, proposal)
     if objection is not None:
         return record_outcome(context, view, PeriodOutcome.REFUSED, objection, proposal, choice.refusals)
-    if settings.trial == 0 or view.overloaded(settings.certainty):
+    if settings.trial == 0 or overloaded:
         return accept(context, view, proposal, choice.refusals)
     reason = f"{why}; it has {settings.trial} periods to show it"
     context = context.with_state(trial=proposal)

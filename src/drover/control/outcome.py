@@ -5,15 +5,18 @@ Rule 1: every proposal passes the same checks, whichever policy made it. Rule 2:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from drover.control.context import ControlContext
 from drover.control.critical import CriticalPathGain
 from drover.control.moves import ChosenMoves, overfull
+from drover.control.plan_seconds import PlanTimer, plan_timer
+from drover.control.promises import Promise
 from drover.control.record import PeriodOutcome, PeriodRecord, Proposal, RefusedMove, why_base_changed
 from drover.control.settings import Control, Mode
 from drover.control.state import ControlState
@@ -22,8 +25,10 @@ from drover.load.arrays import Ints
 from drover.placement.faults import faults
 from drover.placement.judge import Rejected, judge
 from drover.placement.plan import Move
+from drover.placement.problem import NOWHERE
 
 Outcome = tuple[ControlState, PeriodRecord]
+LONGER: Final = 0.01  # of a batch; a smaller difference is noise
 
 
 def record_outcome(
@@ -71,7 +76,18 @@ def propose_moves(
 ) -> Proposal:  # Any: further fields of Proposal
     """Return the proposal to make the chosen moves; `gain` is in busy seconds per second of the slowest node."""
     after = view.loads(choice.places)
+    timer = plan_timer(context, view)
+    if timer is not None and (choice.places != NOWHERE).all():
+        details |= _promise(timer, view.problem.current, choice.places)
     return make_proposal(context, view, choice.moves, reason, after, gain=gain, **details)
+
+
+def _promise(timer: PlanTimer, before: Ints, after: Ints) -> dict[str, float]:
+    """Return the seconds of a batch under two plans, (m,); of a trigger's rows, if batches would grow without end."""
+    found = [timer.seconds(places).mean for places in (before, after)]
+    if not all(map(math.isfinite, found)):
+        found = [timer.one_trigger(places) for places in (before, after)]
+    return dict(zip(("seconds_before", "seconds_after"), (round(one, 4) for one in found), strict=True))
 
 
 def judge_proposal(view: View, places: Ints, proposal: Proposal) -> tuple[str | None, Proposal]:
@@ -87,6 +103,11 @@ def judge_proposal(view: View, places: Ints, proposal: Proposal) -> tuple[str | 
 def objection_to(settings: Control, view: View, gain: CriticalPathGain, proposal: Proposal) -> str | None:
     """Return why a proposal is not worth its cost, or None if it is."""
     wins = gain.mean
+    if proposal.seconds_after > proposal.seconds_before * (1 + LONGER) > 0:
+        return (
+            f"batches would take {proposal.seconds_after:.2g} s instead of {proposal.seconds_before:.2g} s: "
+            "streams that it cuts cost more than it saves"
+        )
     if proposal.evens:
         # Filling the emptiest node counts, too: a plan that evens nodes out need not relieve the slowest one.
         wins = max(wins, view.spread(view.problem.current) - view.spread(places_of(view, proposal)))
@@ -115,7 +136,8 @@ def accept(context: ControlContext, view: View, proposal: Proposal, refusals: Se
         return record_outcome(waiting, view, PeriodOutcome.PROPOSED, proposal.reason, proposal, refusals)
     state = context.state
     changed = [*(move.unit for move in proposal.moves), *(shape.join for shape in proposal.shapes)]
-    moved = context.with_state(moved={**state.moved, **dict.fromkeys(changed, state.period)})
+    promise = Promise(proposal.id, state.period, proposal.seconds_after) if proposal.seconds_after else None
+    moved = context.with_state(moved={**state.moved, **dict.fromkeys(changed, state.period)}, promise=promise)
     return record_outcome(moved, view, PeriodOutcome.MOVED, proposal.reason, proposal, refusals)
 
 

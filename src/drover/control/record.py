@@ -74,6 +74,8 @@ class Proposal:
     evens: bool = False  # whether it evens nodes out after a lasting change
     shapes: tuple[Reshape, ...] = ()  # joins that get another grid; their new instances are among the moves
     reasons: tuple[tuple[str, str], ...] = ()  # unit and reason, if units move for different reasons
+    seconds_before: float = 0.0  # of a batch, as the model has it; 0 if there is no model
+    seconds_after: float = 0.0  # of a batch, which it promises
 
     @property
     def bytes(self) -> float:
@@ -93,11 +95,23 @@ class PeriodRecord:
     proposal: Proposal | None = None  # proposed, on trial, refused or carried out
     refusals: tuple[RefusedMove, ...] = ()
     figures: Mapping[str, float] = field(default_factory=dict)  # other measurements, e.g. `batch_seconds`
+    health: str = ""  # whether the run kept up, in one sentence
+    obstacle: str = ""  # of an overload that is not acted upon: why not, and what would help
+    kept: str = ""  # what an earlier proposal promised, and what came
 
 
 def to_json(record: PeriodRecord) -> dict[str, Any]:  # Any: JSON
-    """Return a record as JSON."""
-    return {**asdict(record), "kind": str(record.kind)}
+    """Return a record as JSON; what older versions did not know is left out where it says nothing."""
+    body = {**asdict(record), "kind": str(record.kind)}
+    if record.proposal is not None:
+        body["proposal"] = proposal_to_json(record.proposal)
+    return {name: value for name, value in body.items() if value or name not in ("health", "obstacle", "kept")}
+
+
+def proposal_to_json(proposal: Proposal) -> dict[str, Any]:  # Any: JSON
+    """Return a proposal as JSON, with seconds of a batch if there was a model of it."""
+    body = asdict(proposal)
+    return {name: value for name, value in body.items() if value or not name.startswith("seconds_")}
 
 
 def record_of(body: Mapping[str, Any]) -> PeriodRecord:  # Any: JSON
@@ -112,6 +126,9 @@ def record_of(body: Mapping[str, Any]) -> PeriodRecord:  # Any: JSON
         None if given is None else proposal_of(given),
         tuple(RefusedMove(_move(refusal["move"]), str(refusal["reason"])) for refusal in body["refusals"]),
         {str(name): float(value) for name, value in body["figures"].items()},
+        str(body.get("health", "")),  # absent in files of older runs, as are the next
+        str(body.get("obstacle", "")),
+        str(body.get("kept", "")),
     )
 
 
@@ -134,6 +151,8 @@ def proposal_of(body: Mapping[str, Any]) -> Proposal:  # Any: JSON
         bool(body.get("evens", False)),
         tuple(map(_reshape, body.get("shapes", ()))),
         tuple((str(unit), str(reason)) for unit, reason in body.get("reasons", ())),
+        float(body.get("seconds_before", 0.0)),
+        float(body.get("seconds_after", 0.0)),
     )
 
 

@@ -17,6 +17,7 @@ from drover.errors import DroverError, Fault, nearest, shorten
 
 MEMORY: Final = 60  # periods that show what is usual; decisions look at the last few of them
 MEASURED: Final = "measured"  # value of `capacity`: take the speed that nodes were measured to have
+MODELLED: Final = "auto"  # value of `capacity`: what the model of a batch finds that nodes can spend
 WHOLE: Final = {  # integer settings, each with the smallest and largest value
     "window": (2, MEMORY),
     "warm_up": (2, MEMORY),
@@ -53,7 +54,8 @@ class Control:
     trial: int = 2  # later periods in which a plan has to prove itself; none if a node is overloaded
     certainty: float = 4.0  # standard errors by which the gain has to exceed 0
     memory: float = math.inf  # bytes of state that a node may hold
-    capacity: tuple[float, ...] | str = ()  # busy seconds per second by node, 1 where not given; or "measured"
+    # Busy seconds per second: of every node, by node (1 where not given), "measured", or "auto".
+    capacity: tuple[float, ...] | float | str = MODELLED
     pins: Mapping[str, int] = field(default_factory=dict)  # unit -> node that it must stay on
     seed: int = 0
 
@@ -62,9 +64,21 @@ class Control:
         for fault in faults({name: getattr(self, name) for name in KEYS}):
             raise DroverError(fault.under("control").text)
         object.__setattr__(self, "mode", Mode(self.mode))
-        if self.capacity != MEASURED:
-            object.__setattr__(self, "capacity", tuple(map(float, self.capacity)))
+        object.__setattr__(self, "capacity", _read_capacity(self.capacity))
         object.__setattr__(self, "pins", MappingProxyType(dict(self.pins)))
+
+    @property
+    def models_capacity(self) -> bool:
+        """Whether the model of a batch says what nodes can spend."""
+        return self.capacity == MODELLED
+
+
+def _read_capacity(given: Sequence[float] | float | str) -> tuple[float, ...] | float | str:
+    if isinstance(given, str):
+        return given
+    if isinstance(given, Sequence):
+        return tuple(map(float, given)) or MODELLED  # older files have an empty list
+    return float(given)
 
 
 DEFAULTS: Final = {name: row.default for name, row in Control.__dataclass_fields__.items()}
@@ -117,19 +131,21 @@ def _number(name: str, value: object, least: float, most: float, *, whole: bool 
 
 
 def _capacity(value: object) -> Iterator[Fault]:
-    if value == MEASURED:
+    if value in (MEASURED, MODELLED):
         return
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        way_out = f"Write for example [1, 0.5], or {MEASURED}."
-        yield Fault(
-            ("capacity",), shorten(value), "it must be a list of busy seconds per second, node by node", way_out
-        )
-        return
-    for node, each in enumerate(value):
-        if isinstance(each, bool) or not isinstance(each, Real) or not 0 < float(each) < math.inf:
-            yield Fault(
-                ("capacity", node), shorten(each), "it must be a number above 0", "Correct it, or remove the node."
-            )
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        for node, each in enumerate(value):
+            if not _is_capacity(each):
+                yield Fault(
+                    ("capacity", node), shorten(each), "it must be a number above 0", "Correct it, or remove the node."
+                )
+    elif not _is_capacity(value):
+        rule = "it must be busy seconds per second, one number for all nodes or a list, node by node"
+        yield Fault(("capacity",), shorten(value), rule, f"Write for example [1, 0.5], {MEASURED} or {MODELLED}.")
+
+
+def _is_capacity(value: object) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real) and 0 < float(value) < math.inf
 
 
 def _pins(value: object) -> Iterator[Fault]:
@@ -174,6 +190,6 @@ def control_of(given: Control | str | Mapping[str, Any] | None) -> Control:  # A
 def settings_to_json(settings: Control) -> dict[str, Any]:  # Any: JSON
     """Return the settings as JSON, without infinite values."""
     body = {name: getattr(settings, name) for name in KEYS}
-    capacity = settings.capacity if isinstance(settings.capacity, str) else list(settings.capacity)
+    capacity = list(settings.capacity) if isinstance(settings.capacity, tuple) else settings.capacity
     body |= {"pins": dict(settings.pins), "mode": str(settings.mode), "capacity": capacity}
     return {name: value for name, value in sorted(body.items()) if value != math.inf}

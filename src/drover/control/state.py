@@ -11,12 +11,15 @@ from typing import Any, Final
 
 from drover.control.change_detection import find_cost_change, find_rate_change, source_rates
 from drover.control.moves import MoveCost
+from drover.control.promises import Promise, promise_of
 from drover.control.record import Proposal, proposal_of
 from drover.control.settings import MEMORY
 from drover.load.arrays import Floats
+from drover.load.batch_model import KEPT, BatchMeasure, measure_of, measure_to_json
 from drover.load.sample import Sample
 from drover.load.window import Period, Window
 
+BACKLOGS: Final = 10  # periods whose backlogs are kept
 LEARN: Final = 0.3  # weight of the newest measured cost per byte, if many bytes were moved
 MANY: Final = 1e7  # bytes; the cost of fewer is lost in the noise between batches, so it gets less weight
 
@@ -35,6 +38,9 @@ class ControlState:
     waiting: Proposal | None = None  # waits to be applied
     speeds: tuple[tuple[float, ...], ...] = ()  # by period and node: CPU seconds per second of its tasks; 0: unknown
     query_loads: tuple[tuple[float, ...], ...] = ()  # by period and node: busy seconds per second of submitted queries
+    batches: tuple[BatchMeasure, ...] = ()  # of the last periods, oldest first
+    backlogs: tuple[float, ...] = ()  # by period: rows that wait at the sources; -1: unknown
+    promise: Promise | None = None  # of the last proposal that was carried out, until it is compared with what came
 
     @property
     def period(self) -> int:
@@ -71,6 +77,10 @@ class ControlState:
             query_loads=(*self.query_loads, tuple(query_load))[-MEMORY:],
         )
 
+    def add_batches(self, measures: Sequence[BatchMeasure], backlog: float = -1.0) -> ControlState:
+        """Return the state with the measured batches of a period, and the rows that wait at its end, -1 if unknown."""
+        return replace(self, batches=(*self.batches, *measures)[-KEPT:], backlogs=(*self.backlogs, backlog)[-BACKLOGS:])
+
     def learn_move_cost(self, seconds: float, size: float) -> ControlState:
         """Return the state with one more measurement: moving `size` bytes took so many seconds."""
         if size <= 0:
@@ -101,6 +111,9 @@ def to_json(state: ControlState) -> dict[str, Any]:  # Any: JSON
         "waiting": None if state.waiting is None else asdict(state.waiting),
         "speeds": [list(speeds) for speeds in state.speeds],
         "herds": [list(load) for load in state.query_loads],
+        "batches": [measure_to_json(one) for one in state.batches],
+        "backlogs": list(state.backlogs),
+        "promise": None if state.promise is None else asdict(state.promise),
     }
 
 
@@ -118,6 +131,9 @@ def state_of(body: Mapping[str, Any]) -> ControlState:  # Any: JSON
         waiting,
         tuple(tuple(map(float, speeds)) for speeds in body["speeds"]),
         tuple(tuple(map(float, load)) for load in body.get("herds", ())),  # absent in files of older runs
+        tuple(map(measure_of, body.get("batches", ()))),  # as above
+        tuple(map(float, body.get("backlogs", ()))),  # as above
+        None if body.get("promise") is None else promise_of(body["promise"]),
     )
 
 

@@ -184,7 +184,9 @@ def _place_faults(network: Network, cluster: TreeCluster) -> Iterator[Fault]:
         yield Fault(("at", unit), cluster.nodes[placement[unit]], reason, way_out)
 
 
-def conflicts(cluster: TreeCluster, settings: Control, nodes: int, plan: str, takes_queries: bool) -> Iterator[Fault]:
+def conflicts(
+    cluster: TreeCluster, settings: Control, nodes: int | str, plan: str, takes_queries: bool
+) -> Iterator[Fault]:
     """Yield the settings of a run that a tree excludes."""
     usual = Control()
     # A setting without an effect would mislead, so it is refused instead of ignored.

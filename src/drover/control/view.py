@@ -6,18 +6,18 @@ Rule 1: nothing is decided here. Rule 2: periods from before the last change of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from statistics import median
-from typing import Final
 
 import numpy as np
 
+from drover.control.capacity import modelled_capacity, recent_periods, remaining_capacity
 from drover.control.change_detection import node_costs
 from drover.control.context import ControlContext
 from drover.control.critical import relative_loads
+from drover.control.cut_costs import cut_costs
 from drover.control.instances import divide_spread_joins
-from drover.control.settings import MEASURED, Control
+from drover.control.lateness import pace_of
 from drover.control.state import ControlState
 from drover.control.tree import Hierarchy
 from drover.hierarchy.thresholds import Size
@@ -33,8 +33,6 @@ from drover.placement.model import problem_of, unit_names
 from drover.placement.problem import NOWHERE, PlacementProblem
 from drover.placement.search.fewest_moves import spread
 
-LEAST: Final = 0.1  # share of a node's capacity that submitted queries always leave to operators
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
@@ -44,6 +42,8 @@ class View:
     profile: Profile
     hierarchy: Hierarchy | None = None  # of a run on a tree of nodes
     sizes: tuple[Size, ...] = ()  # on a tree: (m,) sizes in the last period, in the order of its units
+    share: float = 1.0  # of a core that a node gets if all nodes work; its capacity is for that case
+    late: bool = False  # whether batches are too long because of what nodes do
 
     @property
     def measured(self) -> float:
@@ -52,10 +52,18 @@ class View:
         return sum(origin is Origin.MEASURED for origin in origins) / len(origins) if origins else 1.0
 
     def overloaded(self, errors: float) -> bool:
-        """Return whether the mean load of a node is that many standard errors above its capacity."""
-        known = self.problem.current != NOWHERE
-        found = relative_loads(self.problem.series[known], self.problem.current[known], self.problem.capacity)
-        # A single busy period is not an overload: it would end a trial that protects from moves for nothing.
+        """Return whether a node, or all nodes together, have a mean load that many standard errors above capacity.
+
+        Nodes that share cores have more than their share while others are idle, but all together no more than there is.
+        Batches that are too long because of their nodes count, too.
+        """
+        if self.late:
+            return True
+        problem = self.problem
+        known = problem.current != NOWHERE
+        each = relative_loads(problem.series[known], problem.current[known], problem.capacity)
+        together = (each * problem.capacity[:, None]).sum(axis=0) / problem.capacity.sum()
+        found = np.vstack([each * self.share, together])
         scatter = found.std(axis=1) / np.sqrt(found.shape[1])
         return bool((found.mean(axis=1) > 1 + errors * scatter).any())
 
@@ -90,8 +98,7 @@ def view_of(context: ControlContext) -> View:
     deployment = context.deployment
     settings = context.settings
     network = deployment.network
-    periods = tuple(period for period in state.window.periods if period.number >= state.last_change)
-    recent = Window(state.window.length, periods[-settings.window :])
+    recent = Window(state.window.length, recent_periods(settings, state))
     profile = make_profile(network, list(_measurements(recent, state.window, network)))
     names = unit_names(network)
     factor = _cost_factors(context, recent)
@@ -101,6 +108,7 @@ def view_of(context: ControlContext) -> View:
         series=measured_series(recent, profile, names, factor=factor),
         current=deployment.plan,
         state=_state_sizes(state.window, names),
+        cut_costs=cut_costs(context, profile),
     )
     problem = divide_spread_joins(problem, recent, deployment.plan, network)
     usable = np.array([node not in deployment.closed for node in range(problem.n)])
@@ -108,7 +116,11 @@ def view_of(context: ControlContext) -> View:
         # A problem in which every node is forbidden has no solution; then units stay, and the loop only watches.
         problem = replace(problem, allowed=np.tile(usable, (problem.m, 1)), pinned=_pinned(problem, context))
     tree = deployment.hierarchy
-    return View(problem, profile, tree, () if tree is None else tree.sizes(state.window, network))
+    found = modelled_capacity(deployment.plan.nodes, settings, state)
+    share = 1.0 if found is None else found.share
+    pace = pace_of(state)
+    late = pace is not None and pace.is_late and pace.is_up_to_nodes
+    return View(problem, profile, tree, () if tree is None else tree.sizes(state.window, network), share, late)
 
 
 def _cost_factors(context: ControlContext, recent: Window) -> Floats | None:
@@ -134,30 +146,6 @@ def _measurements(recent: Window, memory: Window, network: Network) -> Iterator[
             for period in memory.periods
         )
         yield Origin.MEASURED, measured_in(Window(memory.length, periods), network)
-
-
-def remaining_capacity(nodes: int, settings: Control, state: ControlState) -> Floats:
-    """Return the capacity of each node, (n,), less the mean load of submitted queries in the last periods."""
-    capacity = capacities(nodes, settings, state.speeds)
-    # Periods with another number of nodes say nothing about the present nodes.
-    loads = [load for load in state.query_loads[-settings.window :] if len(load) == nodes]
-    taken = np.mean(loads, axis=0) if loads else np.zeros(nodes)
-    return np.maximum(capacity - taken, LEAST * capacity)
-
-
-def capacities(nodes: int, settings: Control, speeds: Sequence[Sequence[float]] = ()) -> Floats:
-    """Return the capacity of each node, (n,); 1 where the settings name none.
-
-    With `capacity: measured` it is the median speed in the last periods. A node whose tasks had the processor for half
-    of their time offers half a busy second per second.
-    """
-    if settings.capacity == MEASURED:
-        known = [
-            [each[i] for each in speeds[-settings.window :] if i < len(each) and each[i] > 0] for i in range(nodes)
-        ]
-        return np.array([min(1.0, median(values)) if values else 1.0 for values in known])
-    given = [float(value) for value in settings.capacity[:nodes]]
-    return np.array([*given, *[1.0] * (nodes - len(given))])
 
 
 def _state_sizes(window: Window, names: dict[str, str]) -> dict[str, float]:

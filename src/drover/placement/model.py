@@ -33,11 +33,12 @@ def problem_of(
     current: Plan | None = None,
     pins: Mapping[str, int] | None = None,
     state: Mapping[str, float] | None = None,
+    cut_costs: Mapping[str, float] | None = None,
 ) -> PlacementProblem:
     """Return the problem of placing a network's units on nodes with this capacity, (n,).
 
     `series` holds measured loads by unit, or rates by source; without it, the problem has only the linear model. `pins`
-    and `state` (bytes) are by unit.
+    and `state` (bytes) are by unit. `cut_costs` has, by stream, the busy seconds per row at each end of a cut.
     """
     network = profile.network
     names = unit_names(profile.network)
@@ -54,7 +55,7 @@ def problem_of(
         sticky=np.array([unit in sticky for unit in model.units]),
         pinned=_pinned(model.units, pins or {}),
         state=np.array([(state or {}).get(unit, 0.0) for unit in model.units]),
-        links=find_links(model, network, names),
+        links=find_links(model, network, names, cut_costs),
     )
     return problem if current is None else problem.starting_from(current)
 

@@ -25,6 +25,7 @@ from drover.network.files.lines import by_line, placed
 from drover.network.files.network_file import load as load_network
 from drover.network.model import Network
 from drover.placement.plan import units_of
+from drover.placement.starting_plans import AUTO_NODES
 from drover.runs.check import input_faults, network_faults, output_faults, shares_faults, sharing_faults
 from drover.runs.fields import SECTIONS, SETTINGS, SINKS, SOURCE, VERSION
 from drover.runs.model import Input, Output, Run
@@ -158,7 +159,7 @@ def _senses(
     for path, sink in every.items():
         yield from (fault.under(*path) for fault in output_faults(sink))
     yield from sharing_faults(every)
-    if values["nodes"] < 1:
+    if values["nodes"] != AUTO_NODES and values["nodes"] < 1:
         yield Fault(("nodes",), str(values["nodes"]), "a run has at least one node", "Write 1 or more.")
     if not is_fraction(values["refine"]):
         yield Fault(("refine",), str(values["refine"]), RULE, WAY_OUT)

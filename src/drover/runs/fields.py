@@ -20,7 +20,7 @@ from drover.network.files.document import Fields, Items, Node, Scalar
 from drover.network.files.field import EMPTY, FALSE, NONE, Default, Field, table_lines
 from drover.network.files.gather import Gatherer
 from drover.network.schema import known
-from drover.placement.starting_plans import DEFAULT_NODES, DEFAULT_PLAN, STARTING_PLANS
+from drover.placement.starting_plans import AUTO_NODES, DEFAULT_NODES, DEFAULT_PLAN, STARTING_PLANS
 from drover.runs.control import LoadSettings, TenantLimits
 from drover.runs.formats import SINK_FORMATS, SOURCE_FORMATS
 from drover.runs.model import Option, Output
@@ -111,7 +111,14 @@ OPTIONS: Final = MapOf(
     Option,
     lambda option: (option.name, option.value),
 )
+
+
+def _parse_nodes(text: str) -> int | str:
+    return text if text == AUTO_NODES else codecs.SEED.parse(text)
+
+
 WHOLE: Final = Parsed("a whole number", "4", codecs.SEED.parse, str, 1)
+NODES: Final[Parsed[int | str]] = Parsed("a whole number, or auto", "4", _parse_nodes, str, 1)
 SPEED: Final = Parsed("a number", "60", codecs.RATIO.parse, repr, 1.0)
 SHARE: Final = Parsed("a number", "0.05", codecs.RATIO.parse, repr, 0.0)
 
@@ -195,7 +202,12 @@ SETTINGS: Final = (
         Default(0.0),
     ),
     Field("checkpoint", PATH, "folder of the run's progress and state; `--checkpoint` overrides it", NONE),
-    Field("nodes", WHOLE, "number of nodes at the start; `--nodes` overrides it", Default(DEFAULT_NODES)),
+    Field(
+        "nodes",
+        NODES,
+        "number of nodes at the start, or as many as Spark has slots (auto); `--nodes` overrides it",
+        Default(DEFAULT_NODES),
+    ),
     Field("cluster", CLUSTER, "a tree of nodes to run on (docs/how-to/trees.md); left out, all nodes are equal", NONE),
     Field(
         "plan",

@@ -74,7 +74,7 @@ class Run:
     late: tuple[Output, ...] = ()
     tables: tuple[TableAddress, ...] = ()  # a table that is left out is in the checkpoint
     checkpoint: str | None = None
-    nodes: int = DEFAULT_NODES
+    nodes: int | str = DEFAULT_NODES  # or auto: as many as Spark has slots
     plan: str = DEFAULT_PLAN
     trigger: Micros | None = None  # from the start of a batch to the start of the next; None: without a pause
     control: Control = field(default_factory=Control)

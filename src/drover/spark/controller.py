@@ -17,9 +17,12 @@ from functools import partial
 from typing import Any, Final
 
 from drover.control import history
+from drover.control.batch_headroom import BatchHeadroom, batch_headroom
+from drover.control.capacity import capacities
 from drover.control.context import ControlContext, Deployment
 from drover.control.engine_choice import EngineInUse
 from drover.control.explain import Explanation, explain
+from drover.control.health import RunHealth
 from drover.control.history import SavedState
 from drover.control.loop import approve, step
 from drover.control.manual import ManualChange, propose_manual_move, propose_manual_spread, spread_join_as
@@ -31,9 +34,11 @@ from drover.errors import DroverError, StateError
 from drover.flow.parking import ParkedOperator, describe_parked
 from drover.flow.state.commits import latest
 from drover.flow.state.storage import open_root
+from drover.load.slot_offer import SlotOffer
 from drover.network.grid import SpreadLike
 from drover.network.model import Network
 from drover.placement.plan import Plan
+from drover.spark.backlog import SourceWatch
 from drover.spark.closed import SlotWatch
 from drover.spark.commit_notes import notes_of
 from drover.spark.facts import BatchFacts
@@ -58,15 +63,17 @@ class Controller:
         settings: Control,
         *,
         slots: Callable[[], int] | None = None,
+        offer: Callable[[], SlotOffer] = SlotOffer,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.settings = settings
         self.engine: EngineInUse | None = None  # of a run that is running
+        self.sources = SourceWatch()  # how far the run is behind its sources
         self._network = network
         self._planner = planner
         self._clock = clock
         self._slots = SlotWatch(slots)
-        self._ledger = PeriodAccumulator(network)
+        self._ledger = PeriodAccumulator(network, offer=offer)
         self._inbox: queue.Queue[tuple[float, BatchFacts] | None] = queue.Queue()
         self._lock = threading.RLock()  # held while the state is read or changed
         self._state = ControlState()
@@ -140,6 +147,7 @@ class Controller:
     def __call__(self, facts: BatchFacts) -> None:
         """Receive the facts of a batch. This runs in the thread of the batch, so it only notes the time."""
         self._totals = facts.totals
+        self.sources.watermark = min(facts.watermarks.values(), default=None)
         self._inbox.put((self._clock(), facts))
 
     def wait(self) -> None:
@@ -181,6 +189,7 @@ class Controller:
         """Run one step of the loop, carry out its decision, and record it."""
         # The first step compiles its policies, which may take half a minute. It runs without the lock, so that other
         # threads need not wait. If one of them changed something meanwhile, the step is repeated.
+        collected = replace(collected, backlog=self.sources.backlog())
         with self._lock:
             before = self._context()
         state, record = step(replace(before, state=collected.after(before.state)))
@@ -189,7 +198,8 @@ class Controller:
             if now.state is not before.state or replace(now, state=before.state) != before:
                 state, record = step(replace(now, state=collected.after(now.state)))
             self._approved = None
-            self._record(state, replace(record, figures=asdict(collected.summary)))
+            behind = {"backlog_rows": collected.backlog, **self.sources.lag(time.time())}
+            self._record(state, replace(record, figures={**asdict(collected.summary), **behind}))
 
     def _record(self, state: ControlState, record: PeriodRecord) -> None:
         if record.kind is PeriodOutcome.MOVED and record.proposal is not None:
@@ -246,7 +256,20 @@ class Controller:
                 tuple(long),
                 self._totals,
                 self.engine,
+                self.capacity,
             )
+
+    @property
+    def health(self) -> str:
+        """Whether the run keeps up, and why not, in one sentence; empty before the first period."""
+        with self._lock:
+            return self._records[-1].health if self._records else ""
+
+    @property
+    def capacity(self) -> tuple[float, ...]:
+        """Busy seconds per second that each node can spend."""
+        with self._lock:
+            return tuple(capacities(self._planner.plan.nodes, self.settings, self._state).tolist())
 
     @property
     def records(self) -> list[PeriodRecord]:
@@ -266,7 +289,9 @@ class Controller:
         with self._lock:
             found = explain(unit, self._context(), list(self._records))
         parked = self._planner.parked.get(unit)
-        first = [] if parked is None else [describe_parked(unit, parked)]
+        known = self.health and not self.health.startswith(RunHealth.UNKNOWN)
+        first = [f"The run is {self.health}."] if known else []
+        first += [] if parked is None else [describe_parked(unit, parked)]
         last = [] if self.engine is None else [f"Batches run on {self.engine}."]
         return replace(found, text=" ".join([*first, found.text, *last]))
 
@@ -282,6 +307,12 @@ class Controller:
                 for old in list(self._offered)[:-OFFERED]:
                     del self._offered[old]
         return found
+
+    def headroom(self) -> BatchHeadroom | None:
+        """Return how far rates can grow, by the model of a batch; None before enough batches are measured."""
+        with self._lock:
+            context = self._context()
+        return batch_headroom(context)  # without the lock, since it may take a second
 
     def approve(self, name: str) -> PeriodRecord:
         """Carry out a proposal exactly as it was shown; DroverError if it is unknown or no longer applicable."""

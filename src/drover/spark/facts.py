@@ -80,6 +80,9 @@ class BatchFacts:
     late: Mapping[str, int] = field(default_factory=dict)  # rows that came too late, by operator
     totals: RowTotals = field(default_factory=RowTotals)  # rows that were not used, in all batches of the checkpoint
     engine: str = ""  # what computed it
+    hop_busy: tuple[tuple[float, ...], ...] = ()  # (hops, n) busy seconds of the task of each node in each hop
+    result_bytes: int = 0  # of rows of outputs
+    state_bytes: int = 0  # of state that the batch wrote
 
 
 def facts_of(
@@ -96,8 +99,10 @@ def facts_of(
     wall = [0.0] * plan.nodes
     # Hops run one after the other, and the tasks of a hop side by side: a batch waits for the slowest task of each.
     slowest: dict[int, float] = {}  # node task, by hop
+    hop_busy = [[0.0] * plan.nodes for _ in range(1 + max((each.place.hop for each in result.reports), default=0))]
     for report in result.reports:
         busy[report.place.node] += report.busy
+        hop_busy[report.place.hop][report.place.node] += report.busy
         wall[report.place.node] += report.seconds
         slowest[report.place.hop] = max(report.seconds, slowest.get(report.place.hop, 0.0))
     routing = max((routed.seconds for routed in result.routed), default=0.0)
@@ -122,6 +127,9 @@ def facts_of(
         late_in(result),
         notes.totals,
         result.engine,
+        tuple(map(tuple, hop_busy)),
+        sum(int(rows.estimated_size()) for rows in result.rows.values()),
+        sum(segment.length for report in result.reports for segment in report.segments),
     )
 
 

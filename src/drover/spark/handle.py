@@ -151,6 +151,16 @@ class Handle:
         """The decisions of the control loop in the last periods, oldest first."""
         return self.control.records
 
+    @property
+    def health(self) -> str:
+        """Whether the run keeps up, and why not, in one sentence; empty before the first period."""
+        return self.control.health
+
+    @property
+    def capacity(self) -> tuple[float, ...]:
+        """Busy seconds per second that each node can spend."""
+        return self.control.capacity
+
     def mode(self, mode: str) -> None:
         """Set what the control loop does: `observe`, `propose`, or move units without asking (`auto`)."""
         self.control.change(mode=mode)

@@ -7,17 +7,21 @@ run belongs to no period: nobody knows how long its rows have waited, and it inc
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Final
 
 from drover.control.state import ControlState
+from drover.load.batch_model import BatchMeasure, thinned
 from drover.load.sample import Sample, merged, own_name
+from drover.load.slot_offer import SlotOffer
 from drover.network.model import Network
+from drover.spark.batch_measures import measure_batch
 from drover.spark.facts import BatchFacts, samples_of
 
 USUAL: Final = 20  # batches whose node seconds count as usual
+MEASURED: Final = 3  # batches of a period that the model of a batch learns from, so that short ones do not crowd it
 LEAST_SECONDS: Final = 0.05  # seconds of a node's tasks in a period; below it, the share of the processor is noise
 
 
@@ -53,12 +57,18 @@ class Collected:
     moved: tuple[tuple[float, float], ...] = ()  # seconds that moves took beyond what is usual, and their bytes
     speeds: tuple[float, ...] = ()  # (n,) CPU seconds of a node's tasks per second of theirs; 0: unknown
     query_busy: tuple[float, ...] = ()  # (n,) busy seconds per second of submitted queries
+    measures: tuple[BatchMeasure, ...] = ()  # of some of its batches
+    backlog: float = -1.0  # rows that wait at the sources; -1: unknown
 
     def after(self, state: ControlState) -> ControlState:
         """Return the state of the control loop after this period."""
         period = self.period
         window = state.window.push(state.period + 1, period.seconds, period.rows, period.samples)
-        state = replace(state, window=window).add_speeds(self.speeds, self.query_busy)
+        state = (
+            replace(state, window=window)
+            .add_speeds(self.speeds, self.query_busy)
+            .add_batches(self.measures, self.backlog)
+        )
         for seconds, size in self.moved:
             state = state.learn_move_cost(seconds, size)
         return state
@@ -70,6 +80,7 @@ class PeriodAccumulator:
 
     network: Network
     last: float | None = None  # when the last period ended; None before the first batch
+    offer: Callable[[], SlotOffer] = SlotOffer  # what the machine offers now
     _batches: list[BatchFacts] = field(default_factory=list)
     _usual: deque[float] = field(default_factory=lambda: deque(maxlen=USUAL))  # seconds of the nodes, lately
     _expected: dict[int, float] = field(default_factory=dict)  # bytes that the plan of a number moves
@@ -106,7 +117,12 @@ class PeriodAccumulator:
             moved,
             speeds_of(batches),
             query_busy_of(batches, seconds),
+            self._measures(batches),
         )
+
+    def _measures(self, batches: list[BatchFacts]) -> tuple[BatchMeasure, ...]:
+        offer = self.offer()
+        return thinned([measure_batch(facts, offer) for facts in batches], MEASURED)
 
 
 def period_of(network: Network, batches: list[BatchFacts], seconds: float) -> PeriodFacts:

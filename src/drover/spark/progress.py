@@ -36,7 +36,10 @@ def describe(facts: BatchFacts) -> dict[str, Any]:  # Any: JSON
         "held": {name: _held(one) for name, one in facts.parked.items() if one.holds},
         "busy": _rounded(facts.busy),
         "wall": _rounded(facts.wall),
+        "hopBusy": [_rounded(busy) for busy in facts.hop_busy],
         "loaded": facts.loaded,
+        "resultBytes": facts.result_bytes,
+        "stateBytes": facts.state_bytes,
         "samples": [_sample(one) for one in facts.operators],
     }
     return found if facts.queries is None else {**found, "queries": _queries(facts.queries)}

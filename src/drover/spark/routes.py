@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar
 
-from drover.control.record import PeriodOutcome, to_json
+from drover.control.batch_headroom import to_json as headroom_to_json
+from drover.control.record import PeriodOutcome, proposal_to_json, to_json
 from drover.errors import DroverError, nearest, shorten
 from drover.spark.controller import Controller
 from drover.spark.row_totals import to_json as totals_to_json
@@ -64,12 +65,13 @@ def _status(controller: Controller, _fields: Fields) -> Answer:
         "plan": {"number": found.plan.number, "nodes": found.plan.nodes, "node_of": found.plan.places},
         "drained": list(found.drained),
         "last": None if found.last is None else to_json(found.last),
-        "waiting": None if found.waiting is None else asdict(found.waiting),
-        "approved": None if found.approved is None else asdict(found.approved),
+        "waiting": None if found.waiting is None else proposal_to_json(found.waiting),
+        "approved": None if found.approved is None else proposal_to_json(found.approved),
         "failure": found.failure,
         "running_long": [{**asdict(one), "seconds": round(seconds, 1)} for one, seconds in found.running_long],
         "parked": [{"operator": name, **asdict(one)} for name, one in found.parked.items()],
         "totals": totals_to_json(found.totals),
+        "capacity": list(found.capacity),
         "engine": None if found.engine is None else {"name": str(found.engine.engine), "why": found.engine.why},
     }
 
@@ -91,7 +93,7 @@ def _proposal(controller: Controller, _fields: Fields) -> Answer:
         "network": status.network,
         "mode": str(status.mode),
         "period": status.period,
-        "proposal": None if found.proposal is None else asdict(found.proposal),
+        "proposal": None if found.proposal is None else proposal_to_json(found.proposal),
         "waits": found.waits,
         "approved": None if status.approved is None else status.approved.id,
         "kind": str(found.record.kind),
@@ -101,6 +103,12 @@ def _proposal(controller: Controller, _fields: Fields) -> Answer:
         "loads": record["loads"],
         "node_of": status.plan.places,
     }
+
+
+def _headroom(controller: Controller, _fields: Fields) -> Answer:
+    found = controller.headroom()
+    status = controller.status
+    return {"network": status.network, "headroom": None if found is None else headroom_to_json(found)}
 
 
 def _apply(controller: Controller, fields: Fields) -> Answer:
@@ -146,6 +154,7 @@ REQUESTS: Final[Mapping[str, Request[Controller]]] = {
     "history": Request(_history, takes={"last": int}),
     "explain": Request(_explain, needs={"unit": str}),
     "proposal": Request(_proposal),
+    "headroom": Request(_headroom),
     "apply": Request(_apply, changes=True, needs={"id": str}),
     "mode": Request(_mode, changes=True, needs={"mode": str}),
     "drain": Request(_drain, changes=True, needs={"node": int}, takes={"empty": bool}),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from drover.control.engine_choice import DEFAULT_ENGINE, EngineChoice, engine_choice
+from drover.control.engine_choice import DEFAULT_ENGINE, EngineChoice, engine_choice, node_count
 from drover.control.failing import HOLD_BYTES, failure_policy
 from drover.control.rename import rename_history
 from drover.control.settings import Control, check_pins, control_of
@@ -23,6 +24,7 @@ from drover.hierarchy.cluster import TreeCluster
 from drover.network.model import Network
 from drover.placement.plan import Plan, units_of
 from drover.placement.starting_plans import DEFAULT_NODES, DEFAULT_PLAN, STARTING_PLANS
+from drover.spark.backlog import backlog_of
 from drover.spark.controller import Controller
 from drover.spark.dead_letter_store import DeadLetterStore
 from drover.spark.driver import Driver
@@ -37,7 +39,7 @@ from drover.spark.queries.catalog import QueryCatalog
 from drover.spark.queries.service import QueryService
 from drover.spark.sink_folders import existing_rows
 from drover.spark.sinks import Function, Several, Sink, refuse_shared
-from drover.spark.slots import slots
+from drover.spark.slots import slot_offer, slots, task_slots
 from drover.spark.sources import Given, read_sources
 from drover.spark.trees import on_tree
 from drover.spark.worker_python import check_workers
@@ -53,7 +55,7 @@ def run(
     sinks: Mapping[str, AnySink | Sequence[AnySink]],
     *,
     checkpoint: str,
-    nodes: int = DEFAULT_NODES,
+    nodes: int | str = DEFAULT_NODES,
     plan: str | Plan = DEFAULT_PLAN,
     trigger: Mapping[str, Any] | None = None,  # Any: the arguments of Spark's own `trigger`
     on_failure: str | None = None,
@@ -81,8 +83,8 @@ def run(
       number, as for `foreachBatch`.
     - `checkpoint`: a directory (path or URI) for this network alone. Starting again on it continues where the last run
       ended.
-    - `nodes` and `plan` ("round-robin", "hash", or a Plan): used for a new checkpoint. An existing checkpoint continues
-      with its own plan.
+    - `nodes` (a number, or "auto" for as many as Spark has slots) and `plan` ("round-robin", "hash", or a Plan): used
+      for a new checkpoint. An existing checkpoint continues with its own plan.
     - `trigger`: the arguments of Spark's `trigger`, such as {"processingTime": "1 second"} or {"availableNow": True}.
     - `on_failure`: what an operator that fails does with its input. "hold", the default: it is parked and keeps its
       input, up to `hold_bytes`, until you resume it, so nothing is lost. "skip": it is parked and its input is lost.
@@ -122,9 +124,11 @@ def run(
     delivered = _sinks(network, sinks, {"dead_letters": dead_letters, "late": late, "queries": queries})
     tree = None if cluster is None else on_tree(network, cluster, settings, nodes, plan, takes_queries=bool(queries))
     reading = read_sources(network, sources)
-    check_workers(reading.frame.sparkSession)
-    planner = Planner(checkpoint, explicit(_plan(network, plan, nodes, tree), network), tree)
-    controller = Controller(network, planner, settings, slots=slots(reading.frame.sparkSession))
+    spark = reading.frame.sparkSession
+    check_workers(spark)
+    wanted = _plan(network, plan, node_count(nodes, chosen, partial(task_slots, spark)), tree)
+    planner = Planner(checkpoint, explicit(wanted, network), tree)
+    controller = Controller(network, planner, settings, slots=slots(spark), offer=slot_offer(spark, trigger))
     catalog = QueryCatalog(network, checkpoint, allowed, closed_nodes=controller.closed)
     service = QueryService(network, catalog, sink=_one_sink(queries), refine=refine)
     driver = Driver(
@@ -142,18 +146,21 @@ def run(
     )
     _open(driver, resume, without)
     _choose_engine(driver, controller, chosen)
-    driver.listen(controller)
-    controller.start()
+    _start_control(driver, controller)
     listening = _listen(controller, service, checkpoint) if endpoint else None
     try:
-        query = _start_query(driver, trigger)
+        query = _start_query(driver, controller, trigger)
     except BaseException:
         _close(listening, controller, driver)
         raise
-    drains = any((trigger or {}).get(word) for word in ("availableNow", "once"))
-    if not drains:
-        close_when_idle(reading.frame.sparkSession, query, driver)
-    return Handle(reading.frame.sparkSession, query, driver, controller, service, listening, closes=drains)
+    if not (drains := _drains(trigger)):
+        close_when_idle(spark, query, driver)
+    return Handle(spark, query, driver, controller, service, listening, closes=drains)
+
+
+def _drains(trigger: Mapping[str, Any] | None) -> bool:  # Any: as in `run`
+    """Return whether the run ends with the rows that are available now."""
+    return any((trigger or {}).get(word) for word in ("availableNow", "once"))
 
 
 def _open(driver: Driver, resume: Sequence[str], without: Sequence[str]) -> None:
@@ -180,16 +187,25 @@ def _choose_engine(driver: Driver, controller: Controller, choice: EngineChoice)
         raise
 
 
+def _start_control(driver: Driver, controller: Controller) -> None:
+    driver.listen(controller)
+    controller.start()
+
+
 def _close(*opened: Endpoint | Controller | Driver | None) -> None:
     for one in opened:
         if one is not None:
             one.close()
 
 
-def _start_query(driver: Driver, trigger: Mapping[str, Any] | None) -> StreamingQuery:  # Any: as in `run`
+def _start_query(
+    driver: Driver, controller: Controller, trigger: Mapping[str, Any] | None
+) -> StreamingQuery:  # Any: as in `run`
     writer = driver.reading.frame.writeStream.queryName(driver.network.name).foreachBatch(driver.process)
     writer = writer.option("checkpointLocation", location(driver.root))
-    return (writer.trigger(**trigger) if trigger else writer).start()
+    query = (writer.trigger(**trigger) if trigger else writer).start()
+    controller.sources.backlog = lambda: backlog_of(query.lastProgress)
+    return query
 
 
 def _listen(controller: Controller, queries: QueryService, checkpoint: str) -> Endpoint | None:

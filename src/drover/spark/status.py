@@ -31,3 +31,4 @@ class Status:
     running_long: tuple[tuple[Breadcrumb, float], ...] = ()  # what runs for long in this batch, with its seconds
     totals: RowTotals = field(default_factory=RowTotals)  # rows that the run did not use
     engine: EngineInUse | None = None  # what computes batches; None of a stopped run
+    capacity: tuple[float, ...] = ()  # (n,) busy seconds per second that each node can spend

@@ -27,7 +27,7 @@ def on_tree(
     network: Network,
     cluster: TreeCluster | Mapping[str, Any],
     settings: Control,
-    nodes: int,
+    nodes: int | str,
     plan: object,
     *,
     takes_queries: bool,

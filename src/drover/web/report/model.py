@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from drover.control.capacity import capacities
 from drover.control.context import ControlContext, Deployment
 from drover.control.settings import Control
-from drover.control.view import View, capacities, view_of
+from drover.control.view import View, view_of
 from drover.errors import DroverError
 from drover.load.headroom import Headroom, headroom
 from drover.network.model import Network
@@ -95,7 +96,7 @@ def _headroom(files: RunFiles, view: View, settings: Control, missing: list[str]
         return None
     units = unit_names(view.profile.network)
     try:
-        return headroom(view.profile, units, plan.node_of, capacities(plan.nodes, settings))
+        return headroom(view.profile, units, plan.node_of, capacities(plan.nodes, settings, files.saved.state))
     except DroverError as error:
         missing.append(f"headroom: {error}")
         return None
@@ -107,7 +108,7 @@ def _units(files: RunFiles, settings: Control, view: View | None) -> tuple[Place
     if plan is None:
         return ()
     loads, states = _measured(files, settings) if view is None else _modelled(view)
-    capacity = capacities(plan.nodes, settings)
+    capacity = capacities(plan.nodes, settings, files.saved.state)
     decisions = last_decisions(files.records)
     found = []
     for name, node in plan.places.items():

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from drover.control.capacity import capacities
 from drover.control.record import PeriodOutcome
 from drover.control.settings import Control
-from drover.control.view import capacities
 from drover.flow.parking import describe_parked
 from drover.load.headroom import Headroom
 from drover.spark.row_totals import sentences, to_json
@@ -87,7 +87,7 @@ def _loads(report: ReportModel) -> Iterator[str]:
     if not len(line.periods) or not np.isfinite(line.loads[-1]).any():
         return
     loads = line.loads[-1][np.isfinite(line.loads[-1])]
-    capacity = capacities(len(loads), report.files.settings or Control())
+    capacity = capacities(len(loads), report.files.settings or Control(), report.files.saved.state)
     busiest = int(np.argmax(loads))
     busy = loads * capacity
     share = busy[busiest] / busy.sum() if busy.sum() > 0 else 0.0

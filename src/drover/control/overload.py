@@ -1,0 +1,113 @@
+"""Why nothing can be done about an overload by moving units, and what would help instead.
+
+Rule 1: an overload that is not acted upon has a named obstacle. Rule 2: a way out has a number: of nodes, cores or
+seconds.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+
+from drover.control.capacity import modelled_capacity
+from drover.control.context import ControlContext
+from drover.control.health import PHASES
+from drover.control.lateness import BatchPace, pace_of
+from drover.control.settings import Mode
+from drover.control.view import View
+from drover.load.batch_capacity import NodeCapacity
+
+ROOM: Final = 1.1  # a trigger or a number of nodes that is named has a tenth to spare
+
+
+def obstacle(context: ControlContext, view: View, reason: str) -> str:
+    """Return why an overload stays for now; `reason` says why the loop has moved nothing."""
+    pace = pace_of(context.state)
+    found = None if pace is None else _outside_of_nodes(pace)
+    if found is None and context.deployment.hierarchy is None:
+        found = _beyond_any_plan(context, view, pace)
+    if found is not None:
+        return found
+    if context.settings.mode is Mode.OBSERVE:
+        return "nothing moves in mode observe: set mode auto or propose"
+    return f"a more even plan could carry this load, but {reason}"
+
+
+def _outside_of_nodes(pace: BatchPace) -> str | None:
+    """Return the phase that no plan shortens and that fills the trigger by itself."""
+    trigger = pace.trigger
+    if trigger is None:
+        return None
+    phases = pace.usual.model.phases(pace.usual.per_row.times(pace.rows * trigger / max(pace.seconds, trigger)))
+    seconds = _longer_trigger(pace)
+    longer = "" if seconds is None else f"set the trigger to {seconds:.2g} s"
+    if phases.fixed >= trigger:
+        less = longer or "and take less load"
+        return (
+            f"a batch takes {phases.fixed:.2g} s whatever its rows are, more than the trigger of {trigger:g} s: {less}"
+        )
+    if phases.fixed + phases.others >= trigger:
+        worst = max(("reading", "sinks", "commit"), key=lambda name: float(getattr(phases, name)))
+        took = getattr(phases, worst)
+        way = longer or {"reading": "give Spark more slots", "sinks": "write less, or to fewer sinks"}.get(
+            worst, "keep less state"
+        )
+        return f"{PHASES[worst]} takes {took:.2g} s of a trigger of {trigger:g} s, and no plan changes that: {way}"
+    return None
+
+
+def _beyond_any_plan(context: ControlContext, view: View, pace: BatchPace | None) -> str | None:
+    """Return why no plan of the open nodes carries the load; None if an even one would."""
+    problem = view.problem
+    nodes = context.deployment.open
+    known = modelled_capacity(problem.n, context.settings, context.state)
+    cores = float(nodes) if known is None else min(known.cores, nodes)
+    core = float(problem.capacity.mean()) / view.share  # busy seconds per second that one core offers
+    largest = int(np.argmax(problem.load))
+    if problem.load[largest] > core:
+        times = problem.load[largest] / core
+        way = "spread it, if it is a join, or lower its rate"
+        return f"unit {problem.units[largest]} alone needs {times:.2g} times what a core gives a node: {way}"
+    path, heavy = _heaviest_path(context, view)
+    if heavy > core and len(path) > 1:
+        ends = f"the path from {path[0]} to {path[-1]}"
+        return (
+            f"{ends} needs {heavy / core:.2g} times what a core gives a node, and its operators run one after another"
+        )
+    total = float(problem.load.sum())
+    if total <= core * cores:
+        return None
+    return _too_few(nodes, math.ceil(total / core), known, pace)
+
+
+def _heaviest_path(context: ControlContext, view: View) -> tuple[tuple[str, ...], float]:
+    """Return the operators of the heaviest path and its busy seconds per second: within a batch, no plan divides it."""
+    loads = view.profile.loads()
+    spread = {join for join, made in context.deployment.plan.instances.items() if made.others}
+    best: dict[str, tuple[tuple[str, ...], float]] = {}  # by stream
+    for operator in context.deployment.network.order:
+        before = max((best.get(stream, ((), 0.0)) for stream in operator.inputs), key=lambda one: one[1])
+        own = 0.0 if operator.name in spread else float(loads[operator.name])
+        best |= dict.fromkeys(operator.outputs, ((*before[0], operator.name), before[1] + own))
+    return max(best.values(), key=lambda one: one[1], default=((), 0.0))
+
+
+def _too_few(nodes: int, needed: int, known: NodeCapacity | None, pace: BatchPace | None) -> str:
+    few = f"no plan of these {nodes} nodes carries this load"
+    if known is None or needed <= known.cores:
+        return f"{few}: add nodes; {needed} would do"
+    longer = None if pace is None else _longer_trigger(pace)
+    slower = "" if longer is None else f", or a trigger of {longer:.2g} s"
+    return f"{few}: {known.cores:g} cores are too few; {needed} would do{slower}"
+
+
+def _longer_trigger(pace: BatchPace) -> float | None:
+    """Return the trigger with which batches would be in time; None if none is long enough, or longer than now."""
+    if pace.trigger is None:
+        return None
+    phases = pace.usual.model.phases(pace.usual.per_row.times(pace.rows / max(pace.seconds, pace.trigger)))
+    per_second = phases.others + phases.nodes
+    seconds = ROOM * phases.fixed / (1 - per_second) if per_second < 1 else math.inf
+    return seconds if ROOM * pace.trigger < seconds < math.inf else None

@@ -1,0 +1,45 @@
+"""From the facts of a batch to what the model of a batch learns from.
+
+Rule 1: nothing is fitted here, and nothing is measured: `facts` has measured it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from drover.load.batch_model import BatchMeasure, BatchWork, hop_seconds
+from drover.load.slot_offer import SlotOffer
+from drover.spark.facts import BatchFacts
+
+
+def measure_batch(facts: BatchFacts, offer: SlotOffer) -> BatchMeasure:
+    """Return what a batch had to do, what it did it with, and how long its phases took."""
+    busy = np.array(facts.hop_busy or [facts.busy], dtype=np.float64)
+    sent = [edge for one in facts.operators for edge in one.edges]
+    work = BatchWork(
+        rows=float(sum(facts.rows_in.values())),
+        routed_bytes=float(sum(edge.bytes for edge in facts.routed)),
+        hops=float(facts.hops),
+        work=hop_seconds(busy, offer.cores or max(facts.nodes, 1)),
+        result_rows=float(sum(facts.rows_out.values())),
+        result_bytes=float(facts.result_bytes),
+        state_bytes=float(facts.state_bytes),
+    )
+    in_operators = sum(one.sample.busy for one in facts.operators)
+    in_queries = 0.0 if facts.queries is None else sum(facts.queries.busy)
+    return BatchMeasure(
+        work,
+        facts.seconds.compute,
+        facts.seconds.routing,
+        facts.seconds.sinks,
+        facts.seconds.commit,
+        facts.nodes,
+        offer.slots,
+        offer.cores,
+        offer.trigger or 0.0,
+        facts.engine,
+        places=float(np.count_nonzero(busy)),
+        transfers=float(len(facts.routed) + 2 * len(sent)),
+        moved_bytes=work.routed_bytes + 2.0 * sum(edge.bytes for edge in sent),
+        overhead=max(float(busy.sum()) - in_operators - in_queries, 0.0),
+    )
