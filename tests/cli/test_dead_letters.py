@@ -33,6 +33,7 @@ late: {write: json, path: late}
 checkpoint: checkpoint
 nodes: 2
 """
+HEADER = "ts is no timestamp, seconds is no int"  # why the header line is no row
 REASON = "event time ts is NULL or outside the years 1 to 9999"
 
 
@@ -63,7 +64,7 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
 def test_rows_that_were_not_used_are_told_everywhere(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     checkpoint = str(folder / "checkpoint")
     shown = run(folder, capsys)
-    assert f"warning: 1 row of calls did not fit: {REASON}\n" in shown
+    assert f"warning: 1 row of calls did not fit: {HEADER}\n" in shown
     assert f"rows that did not fit are in the checkpoint: drover dead-letters {checkpoint}\n" in shown
     assert "warning: 2 rows came too late for counts\n" in shown
     assert "late rows are only counted" not in shown
@@ -75,9 +76,12 @@ def test_rows_that_were_not_used_are_told_everywhere(folder: Path, capsys: pytes
     ]
     assert json.loads(late[0]["row"])["number"] == "n2"
 
-    write(folder, 3, "no time,n3,1", "2024-05-01T12:00:04Z,n4,1", "2024-05-01T12:03:00Z,n4,1")
+    write(folder, 3, ",n3,1", "2024-05-01T12:02:30Z,n3,short", "2024-05-01T12:00:04Z,n4,1", "2024-05-01T12:03:00Z,n4,1")
     run(folder, capsys)  # a restart continues to count
-    sentences = [f"2 dead letters of calls: {REASON}.", "3 rows came too late for operator counts: 3 of calls."]
+    sentences = [
+        f"3 dead letters of calls: {REASON} (1 of them).",
+        "3 rows came too late for operator counts: 3 of calls.",
+    ]
     status = said(capsys, "status", checkpoint)
     assert all(sentence in status for sentence in sentences)
     page = folder / "report.html"
@@ -86,12 +90,13 @@ def test_rows_that_were_not_used_are_told_everywhere(folder: Path, capsys: pytes
     assert all(sentence in page.read_text(encoding="utf-8") for sentence in sentences)
 
     text = said(capsys, "dead-letters", checkpoint)
-    assert f"calls      2  {REASON}" in text
-    assert "the last 2 of 2 that are kept" in text
+    assert f"calls      1  {REASON}" in text
+    assert "the last 3 of 3 that are kept" in text
     assert '"number":"n3"' in text
+    assert '{"_corrupt_record":"ts,number,seconds"}' in text
     found: dict[str, Any] = json.loads(said(capsys, "dead-letters", checkpoint, "--json"))
-    assert found["totals"] == {"calls": {"rows": 2, "reasons": {REASON: 2}}}
-    assert (found["notKept"], [row["batch"] for row in found["rows"]]) == (0, [0, 4])  # batch 3 closed windows
+    assert found["totals"] == {"calls": {"rows": 3, "reasons": {REASON: 1, "seconds is no int": 1, HEADER: 1}}}
+    assert (found["notKept"], [row["batch"] for row in found["rows"]]) == (0, [0, 4, 4])  # batch 3 closed windows
 
 
 def test_a_header_line_is_asked_for_and_no_batch_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

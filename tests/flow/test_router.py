@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 
 import polars as pl
 
 import drover
 from drover.flow.frames import DRIVER, FrameKind, FramePort, stream_port, unpack
-from drover.flow.router import REASON, route, send_strays
+from drover.flow.router import REASON, ROW, route, send_malformed, send_strays
 from drover.flow.schedule import make_schedule
 from drover.placement.plan import Plan
 
@@ -31,7 +32,7 @@ def test_the_router_sends_good_rows_on_and_tells_why_others_are_dead() -> None:
     assert (pickle.loads(latest.payload), latest.hop) == ({"s": 9}, DRIVER)
     letters = FramePort(FrameKind.DEAD_LETTERS, "s")
     dead = unpack(one for one in frames if one.port == letters)[letters]
-    assert dead["x"].to_list() == [2, 4]
+    assert [json.loads(row)["x"] for row in dead[ROW]] == [2, 4]
     assert "event time ts is NULL or outside" in dead[REASON][0]
 
 
@@ -63,3 +64,11 @@ def test_what_tells_streams_apart_may_have_braces() -> None:
     rows = pl.DataFrame({by: ["X"], "x": [1]})
     (letters,) = unpack(send_strays(rows, ["east"], by, origin=4)).values()
     assert letters[REASON].to_list() == [f"{by} is X, which is no stream of east"]
+
+
+def test_a_malformed_row_is_a_dead_letter_with_its_text() -> None:
+    frames = send_malformed(pl.Series(["1,x", '"']), pl.Series(["n is no int", "?"]), ["east"], origin=4)
+    letters = unpack(frames)[FramePort(FrameKind.DEAD_LETTERS, "east")]
+    assert letters[REASON].to_list() == ["n is no int", "?"]
+    assert [json.loads(row) for row in letters[ROW]] == [{"_corrupt_record": "1,x"}, {"_corrupt_record": '"'}]
+    assert list(send_malformed(pl.Series([], dtype=pl.String), pl.Series([], dtype=pl.String), ["east"], 4)) == []

@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from drover.flow.late_rows import LATE_ROW
-from drover.flow.router import REASON
+from drover.flow.router import dead_letters as letters_of
 from drover.flow.tables import addresses, prepare_tables
 from drover.flow.watermarks import SourceProgress
 from drover.network.model import Network
@@ -70,8 +70,8 @@ def dead_letters(run: SimulatedRun) -> pl.DataFrame:
         for source in run.history.network.sources
         if source.time is not None
     }
-    reason = pl.lit("event time ts is NULL or outside the years 1 to 9999").alias(REASON)
-    return dead_letter_rows({source: rows.with_columns(reason) for source, rows in lost.items() if rows.height})
+    reason = pl.lit("event time ts is NULL or outside the years 1 to 9999")
+    return dead_letter_rows({source: letters_of(rows, reason) for source, rows in lost.items() if rows.height})
 
 
 def assert_every_file_was_read_once(history: History, batches: list[CommittedBatch]) -> None:

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import polars as pl
 
-from drover.flow.router import REASON
+from drover.flow.router import dead_letters
 from drover.spark.dead_letters import LETTER, dead_letter_rows
 
 
@@ -19,12 +19,11 @@ def test_sources_with_different_columns_share_one_frame() -> None:
             "raw": [b"\x00\xff"],
             "price": [Decimal("1.50")],
             "n": [None],
-            REASON: ["event time is NULL"],
         },
         schema_overrides={"n": pl.Int32},
     )
-    other = pl.DataFrame({"tag": ["ü"], REASON: ["site is X"]})
-    found = dead_letter_rows({"z": other, "a": one})
+    other = dead_letters(pl.DataFrame({"tag": ["ü"]}), pl.lit("site is X"))
+    found = dead_letter_rows({"z": other, "a": dead_letters(one, pl.lit("event time is NULL"))})
     assert found.schema == LETTER
     assert found["source"].to_list() == ["a", "z"]
     assert found["reason"].to_list() == ["event time is NULL", "site is X"]

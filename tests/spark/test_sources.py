@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import polars as pl
@@ -130,10 +131,13 @@ checkpoint: check
     (tmp_path / "run.yaml").write_text(text, encoding="utf-8")
     (tmp_path / "in").mkdir()
     rows = READINGS.rename({"site": column}).with_columns(pl.col("ts").dt.to_string("iso:strict"))
-    rows.write_ndjson(tmp_path / "in" / "rows.json")
+    malformed = json.dumps({"ts": "2024-05-01T12:00:00Z", column: "W", "heat": "high"})
+    (tmp_path / "in" / "rows.json").write_text(f"{rows.write_ndjson()}{malformed}\n", encoding="utf-8")
     handle = start(spark, runs.load(tmp_path / "run.yaml"), once=True)
     assert handle.awaitTermination(120)
     for source, site in (("east", "E"), ("west", "W")):
         (file,) = (tmp_path / "out" / source).glob("*.parquet")
         found = pl.read_parquet(file)
         assert_frame_equal(found, of(site).rename({"site": column}).select(found.columns))
+    assert handle.batches[0]["deadLetters"] == {"east, west": 2, "west": 1}
+    assert handle.batches[0]["rowsIn"] == {"east": 3, "west": 4}

@@ -1,6 +1,8 @@
 """The router: cuts the rows of sources by stream and sends them as frames to the nodes that read them.
 
 Rule 1: the router never drops a row silently. A row without a usable event time becomes a dead letter with the reason.
+Rule 2: a dead letter is a reason and the row as JSON, so that letters of one source fit together, whatever their rows
+were.
 """
 
 from __future__ import annotations
@@ -15,12 +17,15 @@ from drover.flow.distribute import ship
 from drover.flow.families.interest import Interest
 from drover.flow.frames import DRIVER, Frame, FrameKind, FramePort, pack, stream_port
 from drover.flow.node import ship_to_families
+from drover.flow.row_json import row_json
 from drover.flow.schedule import HopNode, Schedule
 from drover.flow.spill import SPILL_BYTES
 from drover.network.durations import EARLIEST, LATEST, Micros
 from drover.network.model import Network
 
-REASON: Final = "drover reason"  # column with the reason in dead letters; no column of a source has a space
+REASON: Final = "reason"  # columns of dead letters
+ROW: Final = "row"
+CORRUPT_RECORD: Final = "_corrupt_record"  # Spark's name for the text of a row that it could not read
 
 
 def route(
@@ -45,8 +50,7 @@ def route(
             dead = frame.filter(fits.not_() | micros.is_null())
             if dead.height:
                 reason = f"event time {source.time} is NULL or outside the years 1 to 9999"
-                refused = dead.with_columns(pl.lit(reason).alias(REASON))
-                yield from _to_driver(refused, FramePort(FrameKind.DEAD_LETTERS, source.name), origin)
+                yield from _send_dead(dead_letters(dead, pl.lit(reason)), [source.name], origin)
                 frame = frame.filter(fits)
             if frame.height:
                 latest[source.name] = int(frame.select(micros.max()).item())
@@ -67,8 +71,23 @@ def send_strays(rows: pl.DataFrame, sources: Sequence[str], by: str, origin: int
         # Not `pl.format`: braces in the expression would be places for values.
         end = f", which is no stream of {', '.join(sources)}"
         reason = pl.concat_str(pl.lit(f"{by} is "), pl.col(by).fill_null("NULL"), pl.lit(end))
-        port = FramePort(FrameKind.DEAD_LETTERS, ", ".join(sources))
-        yield from _to_driver(rows.with_columns(reason.alias(REASON)), port, origin)
+        yield from _send_dead(dead_letters(rows, reason), sources, origin)
+
+
+def send_malformed(texts: pl.Series, reasons: pl.Series, sources: Sequence[str], origin: int) -> Iterator[Frame]:
+    """Yield, as dead letters, the texts of rows that do not have the types of their columns."""
+    if texts.len():
+        letters = dead_letters(pl.DataFrame({CORRUPT_RECORD: texts}), pl.lit(reasons))
+        yield from _send_dead(letters, sources, origin)
+
+
+def dead_letters(rows: pl.DataFrame, reason: pl.Expr) -> pl.DataFrame:
+    """Return each row as a dead letter."""
+    return rows.select(reason.alias(REASON), row_json(rows, rows.columns).alias(ROW))
+
+
+def _send_dead(letters: pl.DataFrame, sources: Sequence[str], origin: int) -> Iterator[Frame]:
+    yield from _to_driver(letters, FramePort(FrameKind.DEAD_LETTERS, ", ".join(sources)), origin)
 
 
 def _to_driver(frame: pl.DataFrame, port: FramePort, origin: int) -> Iterator[Frame]:

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
 
 from drover.errors import DroverError
+from drover.flow.malformed_rows import EVIDENCE
 from drover.network.parts import Source
 from drover.network.schema import Column
 from drover.network.types import spark_type
@@ -18,6 +19,7 @@ from drover.runs.model import Input, Output, Run, StartOptions
 from drover.spark.csv_header import check_header
 from drover.spark.failures import readable
 from drover.spark.handle import Handle
+from drover.spark.malformed import keeps_evidence, where_or_suspect, with_corrupt_records, with_evidence
 from drover.spark.replay import replay
 from drover.spark.run import run
 from drover.spark.sinks import Several, Sink, sink_of
@@ -106,23 +108,25 @@ def _read(spark: SparkSession, source: Source, run: Run) -> Mapping[str, Given]:
 
 def _frame(spark: SparkSession, source: Source, given: Input, wanted: Sequence[Column]) -> DataFrame:
     if given.replay is None:
-        return _shaped(_load(spark.readStream.format(str(given.read)), given, wanted), given, wanted)
-    rows = _shaped(_load(spark.read.format(given.replay), given, wanted), given, wanted)
+        return _shaped(_load(spark, spark.readStream, given, wanted), given, wanted)
+    rows = _shaped(_load(spark, spark.read, given, wanted), given, wanted)
     again = partial(replay, spark, rows, time=given.time or source.time or "")
     return again(speed=given.speed) if given.speed is not None else again(batches=given.batches)
 
 
 # Any: a reader of streams or of batches; both have the methods used here
-def _load(reader: Any, given: Input, wanted: Sequence[Column]) -> DataFrame:
+def _load(spark: SparkSession, reader: Any, given: Input, wanted: Sequence[Column]) -> DataFrame:
+    kind = str(given.read or given.replay)
     options = {option.name: option.value for option in given.options}
-    ready = reader.options(**options)
+    ready = reader.format(kind).options(**options)
     # Spark's streams of files need a schema. Kafka and others have columns of their own.
-    columns = given.columns or (wanted if source_format(given.read or given.replay).has_path else ())
+    columns = given.columns or (wanted if source_format(kind).has_path else ())
+    checked = bool(columns) and keeps_evidence(spark, kind, columns, options)
     if columns:
-        check_header(given.read or given.replay, given.path, options, [column.name for column in columns])
-        ready = ready.schema(_ddl(columns))
+        check_header(kind, given.path, options, [column.name for column in columns])
+        ready = with_corrupt_records(ready, _ddl(columns)) if checked else ready.schema(_ddl(columns))
     frame: DataFrame = ready.load() if given.path is None else ready.load(given.path)
-    return frame
+    return with_evidence(frame, kind, columns, options) if checked else frame
 
 
 def _ddl(columns: Sequence[Column]) -> str:
@@ -132,12 +136,14 @@ def _ddl(columns: Sequence[Column]) -> str:
 def _shaped(frame: DataFrame, given: Input, wanted: Sequence[Column]) -> DataFrame:
     """Return the selected rows and columns, and a column for `by` if none of these has its value."""
     if given.where is not None:
-        frame = frame.where(given.where)
+        frame = where_or_suspect(given.where, frame)
     made = {named.name: named.expression for named in given.select}
     names = [column.name for column in wanted]
     columns = [F.expr(made.get(name, f"`{name}`")).alias(name) for name in names]
     if given.by is not None and not _is_column(given.by, names):
         columns.append(F.expr(given.by).alias(given.by))
+    if EVIDENCE in frame.columns:
+        columns.append(F.col(f"`{EVIDENCE}`"))
     return frame.select(*columns)
 
 

@@ -10,20 +10,12 @@ from typing import Final
 
 import polars as pl
 
-from drover.flow.router import REASON
-from drover.flow.row_json import row_json
+from drover.flow.router import REASON, ROW
 
-LETTER: Final = {"source": pl.String(), "reason": pl.String(), "row": pl.String()}
+LETTER: Final = {"source": pl.String(), REASON: pl.String(), ROW: pl.String()}
 
 
 def dead_letter_rows(dead: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Return the dead letters of all sources with the columns `source`, `reason` and `row`."""
-    parts = [
-        rows.select(
-            pl.lit(source).alias("source"),
-            pl.col(REASON).alias("reason"),
-            row_json(rows, (name for name in rows.columns if name != REASON)).alias("row"),
-        )
-        for source, rows in sorted(dead.items())
-    ]
+    parts = [letters.select(pl.lit(source).alias("source"), REASON, ROW) for source, letters in sorted(dead.items())]
     return pl.concat([pl.DataFrame(schema=LETTER), *parts])

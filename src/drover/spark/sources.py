@@ -1,7 +1,8 @@
 """Sources: streaming DataFrames of any kind, read once per micro-batch by one streaming query.
 
 Rule 1: drover does not wrap connectors; whatever `spark.readStream` returns is a source. Rule 2: one DataFrame may have
-rows of several streams, distinguished by a column. A row of none of them becomes a dead letter.
+rows of several streams, distinguished by a column. A row of none of them becomes a dead letter. Rule 3: evidence of
+malformed rows stays beside them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark user knows
 
 from drover.errors import DroverError
+from drover.flow.malformed_rows import EVIDENCE
 from drover.network.model import Network
 from drover.network.parts import Source
 from drover.network.types import spark_type
@@ -92,8 +94,11 @@ def read_sources(network: Network, given: Mapping[str, Given]) -> UnifiedSources
         ]
         # Without shared sources there are no strays, and the column can be left out.
         carries = [stray.alias(STRAY)] if any(isinstance(found, SharedSource) for found in given.values()) else []
+        carries += [F.col(f"`{EVIDENCE}`")] if EVIDENCE in _frame(one).columns else []
         parts.append(_frame(one).select(number_of.alias(SOURCE), *carries, *chosen))
-    return UnifiedSources(reduce(DataFrame.unionByName, parts), SourceLayout(shapes, tuple(strays)))
+    # Evidence is missing in sources that are not read from CSV or JSON.
+    whole = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
+    return UnifiedSources(whole, SourceLayout(shapes, tuple(strays)))
 
 
 def _check_streaming(source: Source, frame: DataFrame) -> None:

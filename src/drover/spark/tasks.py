@@ -19,7 +19,8 @@ from pyspark import TaskContext
 from pyspark.sql.types import BinaryType, BooleanType, IntegerType, StringType, StructField, StructType
 
 from drover.flow.frames import DRIVER, Edge, Frame, FrameKind, FramePort, edges
-from drover.flow.router import route, send_strays
+from drover.flow.malformed_rows import CheckedRows, check_rows
+from drover.flow.router import route, send_malformed, send_strays
 from drover.flow.schedule import HopNode
 from drover.flow.spill import spill
 from drover.flow.state.layout import state_name
@@ -120,15 +121,21 @@ class RouterTask:
             started = time.perf_counter()
             # Each piece of a partition is an origin of its own, so that serial numbers never repeat.
             origin = partition + number * 10_000
-            sources = dict(_by_source(rows, self.layout.shapes))
+            checked = check_rows(rows)
+            usable = rows if checked is None else checked.good
+            sources = dict(_by_source(usable, self.layout.shapes))
             interest = cache.interest(self.assignment)
             frames = list(route(network, self.assignment.schedule, sources, origin, interest))
             for index, strays in enumerate(self.layout.strays):
-                mine = rows.filter(pl.col(SOURCE) == -1 - index)
+                mine = usable.filter(pl.col(SOURCE) == -1 - index)
                 columns = _columns({name: column for name, column in strays.shape.items() if name != strays.by})
                 letters = mine.select(*columns, pl.col(STRAY).alias(strays.by))
                 frames += send_strays(letters, strays.sources, strays.by, origin)
             counts.update({source: mine.height for source, mine in sources.items()})
+            if checked is not None:
+                malformed, counted = _malformed(checked, self.layout, origin)
+                frames += malformed
+                counts.update(counted)
             sent += edges(frames)
             seconds += time.perf_counter() - started
             name = state_name(self.assignment.batch, origin, f"routed-{attempt}")
@@ -205,6 +212,20 @@ def _by_source(rows: pl.DataFrame, shapes: Mapping[str, Shape]) -> Iterator[tupl
     for (number,), mine in rows.partition_by(SOURCE, as_dict=True, maintain_order=True).items():
         if number >= 0:
             yield names[number], mine.select(_columns(shapes[names[number]]))
+
+
+def _malformed(checked: CheckedRows, layout: SourceLayout, origin: int) -> tuple[list[Frame], Counter[str]]:
+    """Return the dead letters of malformed rows, and the number of these rows by source."""
+    names = list(layout.shapes)
+    frames: list[Frame] = []
+    counts: Counter[str] = Counter()
+    for number in checked.malformed[SOURCE].unique().sort():
+        mine = checked.malformed[SOURCE] == number
+        sources = (names[number],) if number >= 0 else layout.strays[-1 - number].sources
+        frames += send_malformed(checked.texts.filter(mine), checked.reasons.filter(mine), sources, origin)
+        if number >= 0:
+            counts[names[number]] += int(mine.sum())
+    return frames, counts
 
 
 def _columns(shape: Shape) -> list[pl.Expr]:
