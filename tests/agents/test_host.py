@@ -101,3 +101,23 @@ def test_a_fence_that_cannot_be_is_refused(tmp_path: Path) -> None:
     (tmp_path / "fence" / "0.lock").mkdir(parents=True)
     with pytest.raises(StateError, match="a file to lock"):
         Node(tmp_path / "fence").host.apply([Start((0,))], [], 0.0)
+
+
+def test_an_operator_that_comes_back_before_the_acknowledgement_stays_locked(tmp_path: Path) -> None:
+    node = Node(tmp_path, life=2)
+    node.host.begin(2, (0,), 0.0)
+    node.host.apply([Start((0,))], [], 0.0)  # the answer to the hand-over of the life before: nobody took it
+    assert node.host.acknowledge("2.1") == []
+    with pytest.raises(StateError, match="mean to run nowhere else"):
+        Node(tmp_path).host.apply([Start((0,))], [], 0.0)
+    assert node.host.apply([Stop((0,))], [GIVEN], 0.0) == []
+    assert node.host.acknowledge("2.2") == [GIVEN]
+    Node(tmp_path).host.apply([Start((0,))], [], 0.0)
+
+
+def test_an_operator_that_came_back_is_stopped_in_the_end() -> None:
+    node = Node(life=2)
+    node.host.begin(2, (0,), 0.0)
+    node.host.apply([Start((0,))], [], 0.0)
+    node.host.stop_all(1.0)
+    assert node.said[-1] == {"stop": ["mean"], "request": "2.2"}

@@ -38,6 +38,7 @@ class Host:
         self._fence = fence
         self._running: dict[int, int | None] = {}  # by operator: descriptor of its lock file, or None
         self._ledger = StopLedger(0)
+        self._again: set[tuple[str, int]] = set()  # open requests, and their operators that were started since
         self._slow: set[str] = set()  # requests whose delay was reported
         self._ignored = 0
         try:
@@ -63,7 +64,7 @@ class Host:
         for action in actions:
             if isinstance(action, Start):
                 for operator in action.operators:
-                    self._running[operator] = self._lock(operator)
+                    self._start(operator)
                 self.runner.start(self._named(action.operators))
             else:
                 self._stop(action.operators, now)
@@ -79,13 +80,16 @@ class Host:
             return []
         self._report({"stopped": self._named(ended.operators), "request": number})
         for operator in ended.operators:
-            self._release(operator)
+            if (number, operator) in self._again:
+                self._again.remove((number, operator))
+            else:
+                self._release(operator)
         return messages
 
     def stop_all(self, now: float) -> None:
         """Tell the runner to stop everything that it still runs."""
-        unstopped = self._ledger.unstopped
-        operators = tuple(operator for operator in self._running if operator not in unstopped)
+        stopping = self._ledger.unstopped - {operator for _, operator in self._again}
+        operators = tuple(operator for operator in self._running if operator not in stopping)
         if operators:
             self._stop(operators, now)
 
@@ -108,6 +112,16 @@ class Host:
         """Release all locks."""
         for operator in list(self._running):
             self._release(operator)
+
+    def _start(self, operator: int) -> None:
+        """Lock an operator, unless it is locked.
+
+        A restarted agent may learn that nobody took an operator before its runner has acknowledged the stop. That
+        acknowledgement must not unlock it.
+        """
+        self._again |= {(one.number, operator) for one in self._ledger.open.values() if operator in one.operators}
+        if self._running.get(operator) is None:
+            self._running[operator] = self._lock(operator)
 
     def _stop(self, operators: Sequence[int], now: float) -> None:
         request: StopRequest = self._ledger.request(operators, now)
