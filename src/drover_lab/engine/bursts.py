@@ -200,8 +200,8 @@ EXPERIMENTS: Final = (
                 "cut-below",
                 "The cut plan has a much smaller latency than the connected one.",
                 partial(cut_below, RESIDENT),
-                "At load 0.7, operators and Spark together fill both cores, and no plan can help. The hops of a batch run "
-                "one after the other, so a cut shortens waiting between batches, but not a batch itself.",
+                "At load 0.7, operators and Spark together fill both cores, and no plan can help. The hops of a batch "
+                "run one after the other, so a cut shortens waiting between batches, but not a batch itself.",
             ),
             Claim(
                 "cut-below-shuffled",
