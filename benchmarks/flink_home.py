@@ -1,8 +1,8 @@
 """Flink in a folder of its own, made on demand in the user's cache: its jars, the Parquet format, and our program.
 
 Rule 1: Flink's jars are PyPI's `apache-flink-libraries`, which `apache-flink` installs, too. PyFlink itself is not
-needed, because the work is SQL and Java. The Parquet format comes from Maven Central, and Hadoop's classes from
-PySpark's jars.
+needed, because the work is SQL and Java. The Parquet format comes from Maven Central by Ivy, which is in PySpark's jars
+as Hadoop's classes are. So mirrors and proxies are set up as for Spark's own `spark.jars.packages`.
 Rule 2: the folder is complete or absent; its name has the version of Flink and a hash of our program.
 """
 
@@ -14,11 +14,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.error import URLError
 
 import pyspark
 
@@ -28,8 +26,7 @@ from drover.spark.java import JavaHome, cache_directory, choose_java
 
 VERSION = "2.3.0"
 PROGRAM = Path(__file__).with_name("flink_peer")
-MAVEN = "https://repo1.maven.org/maven2/org/apache/flink"
-PARQUET = f"{MAVEN}/flink-sql-parquet/{VERSION}/flink-sql-parquet-{VERSION}.jar"
+PARQUET = ("org.apache.flink", "flink-sql-parquet", VERSION)
 PARQUET_SHA256 = "f30617f4a5a6d437750f155ff72178ab34439aec91df64d96621c260559ba5fd"
 PATIENCE = 600  # seconds: the jars have 330 MB
 OPENED = (
@@ -72,7 +69,7 @@ def flink_home() -> FlinkHome:
     libraries = _libraries()
     classes = libraries.with_name(f"{libraries.name}-program-{key}")
     if not libraries.exists():
-        _build(libraries, _fetch)
+        _build(libraries, lambda folder: _fetch(java, folder))
     if not classes.exists():
         _build(classes, lambda folder: _compile(java, libraries, sources, folder))
     return FlinkHome(java.executable, os.pathsep.join([str(classes), *_jars(libraries)]))
@@ -87,25 +84,29 @@ def _build(final: Path, fill: Callable[[Path], None]) -> None:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _fetch(folder: Path) -> None:
+def _fetch(java: JavaHome, folder: Path) -> None:
     say(f"fetching Flink {VERSION}: 330 MB from PyPI, 9 MB from Maven Central; only this once")
     package = f"apache-flink-libraries=={VERSION}"
     _run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder / "pypi"), package])
-    try:
-        with urllib.request.urlopen(PARQUET, timeout=60) as answer:
-            content = answer.read()
-    except (URLError, TimeoutError) as error:
+    ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
+    fetch = (str(java.executable), "-jar", str(ivy), "-cache", str(folder / "ivy"), "-notransitive")
+    # Ivy writes nothing if the name has no pattern. `default` has neither sources nor documentation.
+    _run([*fetch, "-dependency", *PARQUET, "-confs", "default", "-retrieve", str(folder / "[artifact].[ext]")])
+    shutil.rmtree(folder / "ivy")
+    if (found := hashlib.sha256(_parquet(folder).read_bytes()).hexdigest()) != PARQUET_SHA256:
         raise DroverError(
-            f"Flink's Parquet format cannot be fetched from {PARQUET}: {error}. Go online, or set https_proxy."
-        ) from None
-    if (found := hashlib.sha256(content).hexdigest()) != PARQUET_SHA256:
-        raise DroverError(f"{PARQUET} has the SHA-256 {found}, but must have {PARQUET_SHA256}. Do not use this mirror.")
-    (folder / "parquet.jar").write_bytes(content)
+            f"Flink's Parquet format has the SHA-256 {found}, but must have {PARQUET_SHA256}. "
+            "Look for the repository that Ivy took it from, and do not use it."
+        )
+
+
+def _parquet(libraries: Path) -> Path:
+    return libraries / f"{PARQUET[1]}.jar"
 
 
 def _jars(libraries: Path) -> list[str]:
     hadoop = Path(pyspark.__file__).parent / "jars"
-    found = [*libraries.glob("pypi/pyflink/lib/*.jar"), libraries / "parquet.jar", *hadoop.glob("hadoop-client-*.jar")]
+    found = [*libraries.glob("pypi/pyflink/lib/*.jar"), _parquet(libraries), *hadoop.glob("hadoop-client-*.jar")]
     return sorted(map(str, found))
 
 

@@ -2,7 +2,8 @@
 
 Each peer first runs in all forms that an expert might choose. Spark has its default state store, and RocksDB with its
 changelog, both with 2 and 4 shuffle partitions. Flink has its state on the heap and in RocksDB. After a few batches,
-the form that took the least processor time goes on, and the others stop. Both engines of drover go on.
+the form that took the least processor time goes on, and the others stop; a form that is far behind stops at once. Both
+engines of drover go on.
 
 Flink runs in a process of its own: see `benchmarks/flink_home.py`. That needs PyPI, Maven Central and a JDK once, so
 this benchmark is not a part of CI.
@@ -27,6 +28,7 @@ from benchmarks.sides import Side, say, scratch, spark_session
 ENGINES = ("shuffle", "resident")
 SLOTS = {"spark.master": "local[4]"}  # two resident nodes stay in two of them
 HEAT, HEAT_WARM_UP = 7, 4  # batches until the peers' best forms are known; a window of the joins holds four
+HOPELESS = 3.0  # times the processor seconds of another form of the same peer, in all batches so far
 TARGETS = {
     "join": {"spark": 9.0, "flink": 9.0},
     "aggregate": {"flink": 3.0},
@@ -51,13 +53,17 @@ class Field:
             side.start(spark)
             self.started.append(side)
 
-    def run(self, batches: range) -> None:
+    def run(self, batches: range, heat: Sequence[str] = ()) -> None:
+        """Run batches on all sides; stop hopeless forms of the peers in `heat`."""
         for batch in batches:
             for side in self.sides():
                 before = self._processor(side)
                 side.step(batch)
                 self.busy.setdefault(side.name, []).append(self._processor(side) - before)
             say(f"batch {batch}: {', '.join(f'{side.name} {self.busy[side.name][-1]:.2f}' for side in self.sides())}")
+            for peer in heat:
+                least = min(sum(self.busy[side.name]) for side in self.groups[peer])
+                self._keep(peer, [one for one in self.groups[peer] if sum(self.busy[one.name]) <= HOPELESS * least])
 
     def _processor(self, side: Side) -> float:
         if isinstance(side, FlinkSide):
@@ -71,12 +77,14 @@ class Field:
     def keep_best(self, peers: Sequence[str], first: int) -> None:
         """Stop all but the best side of each of these peers."""
         for peer in peers:
-            best = min(self.groups[peer], key=lambda side: self.typical(side, first))
-            for side in self.groups[peer]:
-                if side is not best:
-                    side.stop()
-                    self.started.remove(side)
-            self.groups[peer] = [best]
+            self._keep(peer, [min(self.groups[peer], key=lambda side: self.typical(side, first))])
+
+    def _keep(self, peer: str, sides: list[Side]) -> None:
+        for side in self.groups[peer]:
+            if side not in sides:
+                side.stop()
+                self.started.remove(side)
+        self.groups[peer] = sides
 
     def stop(self) -> None:
         for side in self.started:
@@ -96,8 +104,9 @@ def compare(spark: SparkSession, workload: Workload, batches: int, warm_up: int)
         )
         try:
             racing.start(spark)
-            racing.run(range(HEAT))
-            heat = {side.name: racing.typical(side, HEAT_WARM_UP) for side in racing.sides()}
+            racing.run(range(HEAT), ("spark", "flink"))
+            # One that stopped earlier has fewer batches, and so those before its windows were full.
+            heat = {name: statistics.median(taken[HEAT_WARM_UP:] or taken) for name, taken in racing.busy.items()}
             racing.keep_best(("spark", "flink"), HEAT_WARM_UP)
             racing.run(range(HEAT, batches))
             same_totals(racing.sides())
@@ -114,9 +123,7 @@ def _outcome(workload: Workload, racing: Field, heat: Mapping[str, float], warm_
     outcome.figures |= {
         f"{name}: rows per processor second, {side}": round(workload.rows / each) for side, each in busy.items()
     }
-    outcome.figures |= {
-        f"{name}: given up after {HEAT} batches, {side}": each for side, each in heat.items() if side not in busy
-    }
+    outcome.figures |= {f"{name}: given up, {side}": each for side, each in heat.items() if side not in busy}
     # Windows close in some batches only: a median may miss what that costs, and a mean does not.
     outcome.figures |= {
         f"{name}: mean processor seconds, {side}": statistics.mean(racing.busy[side][warm_up:]) for side in busy

@@ -7,6 +7,7 @@ Rule 2: the results of a side are counted while it runs, at almost no cost, and 
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -99,7 +100,7 @@ class Batches:
         for query in self.queries:
             query.processAllAvailable()
             first = self.seen.get(str(query.id), 0)
-            found = [one for one in query.recentProgress if one["batchId"] >= first and "addBatch" in one["durationMs"]]
+            found = [one for one in _progress_since(query, first) if "addBatch" in one["durationMs"]]
             rows = [sum(counts) for counts in zip(*map(_rows_read, found), strict=True)]
             if not rows or (self.reads and not all(rows)):
                 raise RuntimeError(f"query {query.name} saw only a part of batch {first}: run the benchmark again")
@@ -108,6 +109,18 @@ class Batches:
             ends.append(began[-1] + found[-1]["durationMs"]["triggerExecution"] / 1000)
             self.seen[str(query.id)] = found[-1]["batchId"] + 1
         return float(max(ends) - min(starts))
+
+
+def _progress_since(query: StreamingQuery, batch: int) -> list[StreamingQueryProgress]:
+    """Return Spark's reports from a batch on. `recentProgress` would read those of all batches again in every batch."""
+    reports = query._jsq.recentProgress()
+    found: list[StreamingQueryProgress] = []
+    for report in reversed(reports):
+        one = StreamingQueryProgress.fromJson(json.loads(report.json()))
+        if one["batchId"] < batch:
+            break
+        found.append(one)
+    return found[::-1]
 
 
 def _rows_read(progress: StreamingQueryProgress) -> list[int]:

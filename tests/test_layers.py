@@ -63,6 +63,7 @@ LAB_MAY_IMPORT: dict[str, set[str]] = {
     "engine": {*TABLES, "generate"},  # experiments on Spark
     "catalogue": {"table", "xing05", "xing06", "zong15", "gu05", "kots14", "engine"},
     "run": {"table"},
+    "resume": {"table", "run"},
     "draw": {"table", "summary"},
     "files": {"table", "run", "draw"},
     "pages": {"table", "summary", "run", "draw"},

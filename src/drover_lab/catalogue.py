@@ -1,7 +1,8 @@
 """The table of all experiments.
 
-Rule 1: a name is the letter of the text, then its figure or table, or a word if it has none. Experiments on the real
-engine end in `-spark`. Rule 2: a family is a module with a tuple EXPERIMENTS; FAMILIES gives the order of the list.
+Rule 1: a name is the letter of the text, then its figure or table, or a word if it has none; E is drover's own.
+Experiments on the real engine end in `-spark`. Rule 2: a family is a module with a tuple EXPERIMENTS; FAMILIES gives
+the order of the list.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from drover.errors import DroverError, nearest, shorten
-from drover_lab.engine import bursts, migration, traffic
+from drover_lab.engine import bursts, migration, saturation, traffic
 from drover_lab.gu05 import adapting, balance, scaling
 from drover_lab.kots14 import growth, minutes, readings
 from drover_lab.table import Experiment
@@ -25,6 +26,7 @@ TEXTS: Final[Mapping[str, str]] = {
     "H": "Herding small queries [Zong15]",
     "D": "Adaptive load diffusion for stream joins [Gu05]",
     "T": "Neighbour protocol for hierarchies [Kots14]",
+    "E": "The engine at the edge of overload, beyond the texts",
 }
 FAMILIES: Final = (
     plans,
@@ -52,6 +54,7 @@ FAMILIES: Final = (
     minutes,
     readings,
     growth,
+    saturation,
 )
 
 EXPERIMENTS: Final[Mapping[str, Experiment]] = {

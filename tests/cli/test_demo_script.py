@@ -1,128 +1,110 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any, cast
 
 import pytest
 
-from drover.cli.demo_script import (
-    COPIES,
-    LOOK_AT,
-    SCALE_AT,
-    DemoRun,
-    percents,
-    play_script,
-    report_decision,
-    scale,
-)
+from drover.cli.demo_calibration import DemoWorkload
+from drover.cli.demo_script import DemoRun, Pace, closing_line, pace_of, play_script
 from drover.cli.live import LineView
 from drover.cli.run_figures import RunFigures
 from drover.control.record import PeriodOutcome, PeriodRecord, Proposal
-from drover.placement.plan import Move, Plan
+from drover.placement.plan import Move
 from drover.spark.handle import Handle
 from tests.cli.batches import entry
 
 DISPLAY = LineView(quiet=True)
-PROPOSAL = Proposal("p9", 9, 1, 2, (Move("counts", 0, 1, 2500.0),), "why", 0.2, 0.0, (0.9, 0.1), (0.5, 0.5))
+PROPOSAL = Proposal("p3", 3, 1, 2, (Move("seals", 0, 1, 0.0),), "why", 0.2, 0.0, (1.6, 0.0), (0.8, 0.8))
+BEHIND = "falling behind: batches take 2.5 s; node 0 gives out first"
 
 
 class Fake:
-    """A handle with decisions and a plan that can be scaled."""
+    """A handle with batches and decisions."""
 
     def __init__(self) -> None:
         self.decisions: list[PeriodRecord] = []
-        self.plan = Plan(3, 2, {"counts": 1, "small": 0})
+        self.batches: list[dict[str, Any]] = []
 
-    def scale(self, nodes: int) -> Plan:
-        self.plan = self.plan.scale(nodes)
-        return self.plan
+    def add(self, plan: int, rows: int, compute: float) -> None:
+        body = entry(len(self.batches), rows, [0.4, 0.2]) | {"plan": plan}
+        body["seconds"] = body["seconds"] | {"compute": compute, "sinks": 0.0}
+        self.batches.append(body)
+
+    def decide(self, kind: PeriodOutcome, health: str, obstacle: str = "") -> None:
+        proposal = PROPOSAL if kind is PeriodOutcome.MOVED else None
+        record = PeriodRecord(len(self.decisions) + 1, kind, "why", (), 1, proposal, health=health, obstacle=obstacle)
+        self.decisions.append(record)
 
 
 @pytest.fixture
 def fake() -> Fake:
-    return Fake()
+    """A run whose first batch has one row."""
+    made = Fake()
+    made.add(1, 1, 9.0)
+    return made
 
 
 @pytest.fixture
 def demo() -> DemoRun:
-    """A day of 100 s in event time, of which nothing has passed yet."""
-    begin, end = (datetime.fromtimestamp(seconds, UTC) for seconds in (1000, 1100))
-    made = DemoRun({}, 20, begin, end, 40.0)
-    made.figures = RunFigures(("east",), ("suspects",), began=0.0)
+    made = DemoRun(None, 2000, DemoWorkload(100, 1.4, 0.7))
+    made.figures = RunFigures(("requests",), ("seals",), began=0.0)
     return made
 
 
-def pass_to(demo: DemoRun, share: float, rows: int = 1) -> None:
-    body: dict[str, Any] = entry(demo.figures.batches, rows, [0.4, 0.2])
-    demo.figures.add([body | {"watermarks": {"east": (1000 + 100 * share) * 1e6}}], now=1.0 + demo.figures.batches)
-
-
 def play(demo: DemoRun, fake: Fake) -> bool:
+    demo.figures.add(fake.batches[demo.figures.batches :], now=float(len(fake.batches)))
     return play_script(demo, cast(Handle, fake), DISPLAY)
 
 
-def test_the_share_of_the_day(demo: DemoRun) -> None:
-    assert demo.share == 0.0
-    pass_to(demo, 0.3)
-    assert demo.share == pytest.approx(0.3)
-
-
-def test_the_burst_is_announced_once(demo: DemoRun, fake: Fake) -> None:
-    assert not play(demo, fake)
+def test_nothing_is_said_before_the_first_requests(demo: DemoRun, fake: Fake) -> None:
+    fake.decide(PeriodOutcome.WATCHED, "falling behind: Spark starts")
+    play(demo, fake)
     assert demo.messages == []
-    for _ in range(2):
-        pass_to(demo, 0.26)
-        assert not play(demo, fake)
-    assert demo.messages == [f"the burst begins: every request arrives {COPIES} times."]
+    assert demo.before is None
 
 
-def test_each_decision_is_shown_once(demo: DemoRun, fake: Fake) -> None:
-    fake.decisions.append(PeriodRecord(9, PeriodOutcome.TRIAL, "why", (), 1, PROPOSAL))
-    play(demo, fake)
-    play(demo, fake)
+def test_health_is_shown_when_it_changes_and_the_move_with_its_reason(demo: DemoRun, fake: Fake) -> None:
+    for rows, kind in ((400, PeriodOutcome.WATCHED), (600, PeriodOutcome.WATCHED), (900, PeriodOutcome.MOVED)):
+        fake.add(1, rows, rows / 250)
+        fake.decide(kind, BEHIND)
+        play(demo, fake)
+    fake.add(2, 99, 0.3)
+    fake.decide(PeriodOutcome.STEADY, "keeping up: batches take 0.8 s")
+    assert play(demo, fake), "all rows are there"
     assert demo.messages == [
-        "period 9, proposal p9: counts from node 0 to 1. Why: why; node loads 90.0% 10.0% would be 50.0% 50.0%."
+        f"period 1: {BEHIND}.",
+        f"period 3: {BEHIND}.",
+        "period 3: drover moves seals from node 0 to node 1. Why: why.",
+        "period 4: keeping up: batches take 0.8 s.",
     ]
-    fake.decisions.append(PeriodRecord(11, PeriodOutcome.MOVED, "why", (), 1, PROPOSAL))
+    assert demo.before == Pace(3, 3.6, 2.4, 250.0)
+    assert demo.after == Pace(1, 0.3, 0.3, 330.0)
+    assert closing_line(demo, 400) == (
+        "before the move: batches of up to 3.6 s, 250 requests/s where 400 arrive; "
+        "after it: batches of 0.30 s in the end, up to 330 requests/s"
+    )
+
+
+def test_an_obstacle_is_shown(demo: DemoRun, fake: Fake) -> None:
+    fake.add(1, 400, 1.5)
+    fake.decide(PeriodOutcome.STEADY, BEHIND, "1 core is too few")
     play(demo, fake)
-    assert demo.moved
-    assert demo.messages[1] == "period 11, p9 is carried out, with 2.5 kB of state: counts from node 0 to 1."
-    assert len(demo.messages) == 3, "the proposal is not repeated"
+    assert demo.messages == [f"period 1: {BEHIND}; 1 core is too few."]
+    assert closing_line(demo, 400).startswith("nothing has moved")
+    assert not demo.was_too_light
 
 
-@pytest.mark.parametrize(
-    "record",
-    [
-        pytest.param(PeriodRecord(1, PeriodOutcome.STEADY, "nothing", (), 1), id="nothing happened"),
-        pytest.param(PeriodRecord(1, PeriodOutcome.REFUSED, "no", (), 1, PROPOSAL), id="a refusal"),
-    ],
-)
-def test_other_decisions_are_not_shown(demo: DemoRun, record: PeriodRecord) -> None:
-    report_decision(demo, record, DISPLAY)
-    assert demo.messages == []
-
-
-def test_the_script_ends_after_the_rescale_when_all_rows_are_there(demo: DemoRun, fake: Fake) -> None:
-    pass_to(demo, SCALE_AT + 0.01, rows=19)
-    assert not play(demo, fake), "a row is missing"
-    assert fake.plan.nodes == 1
-    pass_to(demo, 0.9)
-    assert play(demo, fake)
-    assert fake.plan.nodes == 1, "it is scaled once"
-
-
-def test_loads_after_the_move_are_shown_late_in_the_burst(demo: DemoRun, fake: Fake) -> None:
-    pass_to(demo, LOOK_AT + 0.01)
+def test_a_run_that_never_fell_behind_was_too_light(demo: DemoRun, fake: Fake) -> None:
+    assert demo.was_too_light
+    fake.add(1, 400, 0.9)
     play(demo, fake)
-    assert not any("after the move" in message for message in demo.messages), "nothing has moved"
-    demo.moved = True
-    play(demo, fake)
-    assert demo.messages[-1].startswith("node loads, measured in the burst after the move: ")
+    assert demo.was_too_light
+    assert demo.share == pytest.approx(401 / 2000)
 
 
-def test_moves_when_a_node_is_removed(fake: Fake) -> None:
-    assert scale(cast(Handle, fake)) == "plan 4: 1 nodes instead of 2; the units of node 1 move: counts."
-
-
-def test_percents() -> None:
-    assert percents((0.5, 0.123)) == "50.0% 12.3%"
+def test_the_pace_of_batches_is_the_median_of_the_last_ones() -> None:
+    batches = [entry(k, 100, [0.1]) for k in range(7)]
+    for one in batches:
+        one["seconds"] = one["seconds"] | {"compute": 0.75, "sinks": 0.0}
+    assert pace_of(batches) == Pace(7, 0.75, 0.75, 100 / 0.75)
+    assert pace_of([]) is None

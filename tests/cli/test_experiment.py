@@ -11,8 +11,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from drover.cli import main
+from drover.errors import DroverError
 from drover_lab import catalogue
+from drover_lab.table import Experiment, Row
 from tests.cli.golden import agrees
+from tests.drover_lab import toy
 from tests.drover_lab.toy import TOY
 
 
@@ -39,6 +42,35 @@ def test_a_claim_that_does_not_hold_is_not_an_error(tmp_path: Path, capsys: pyte
     shown = re.sub(r"in \d+\.\d s", "in 0.0 s", out).replace(str(tmp_path), "OUT")
     assert agrees("experiment.run.txt", shown)
     assert err == "X-fig1: 31 of 31 rows\n"
+
+
+def test_an_interrupted_run_on_spark_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Row] = []
+
+    def measure(row: Row) -> Row:
+        if len(seen) == 3:
+            raise DroverError("Spark is gone. Start it again.")
+        seen.append(row)
+        return toy.measure(row)
+
+    def one(experiment: Experiment) -> None:
+        monkeypatch.setattr(catalogue, "EXPERIMENTS", {"X-fig1": experiment})
+
+    command = ["experiment", "run", "X-fig1", "--quick", "--out", str(tmp_path)]
+    one(replace(TOY, engine=True, measure=measure))
+    assert main(command) != 0
+    one(replace(TOY, engine=True, measure=lambda row: {**toy.measure(row), "drawn": -1.0}))
+    assert main([*command, "--resume"]) == 0
+    drawn = pl.read_parquet(tmp_path / "X-fig1.parquet")["drawn"]
+    assert (drawn < 0).to_list() == [False, False, False, True]
+    assert not (tmp_path / "X-fig1.jsonl").exists(), "the next run starts from the beginning"
+    assert main(command) == 0
+    assert (pl.read_parquet(tmp_path / "X-fig1.parquet")["drawn"] < 0).all()
+
+
+def test_only_a_run_on_spark_can_be_resumed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["experiment", "run", "X-fig1", "--resume"]) != 0
+    assert "--resume is given, but X-fig1 does not run on Spark" in capsys.readouterr().err
 
 
 def test_the_last_line_is_one_json_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

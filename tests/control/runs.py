@@ -69,6 +69,7 @@ class Run:
     noise: float = 0.05
     seed: int = 0
     size: int = 1000  # bytes of state per operator
+    waits: float = 0.0  # share of busy seconds that need no core
     restarts: bool = False  # whether the state goes through JSON before every step
     state: ControlState = field(default_factory=ControlState)
     records: list[PeriodRecord] = field(default_factory=list)
@@ -132,11 +133,8 @@ class Run:
             took = {stream: float(streams[stream]) for stream in operator.inputs}
             gave = {stream: float(streams[stream]) for stream in operator.outputs}
             drawn = max(0.1, self.rng.normal(1, self.noise))
-            found.append(
-                Sample(
-                    operator.name, took, gave, self.profile.costs[operator.name] * sum(took.values()) * drawn, self.size
-                )
-            )
+            busy = self.profile.costs[operator.name] * sum(took.values()) * drawn
+            found.append(Sample(operator.name, took, gave, busy, self.size, self.waits * busy))
         return found
 
     @property

@@ -45,6 +45,13 @@ def test_nodes_that_share_cores_give_out_together() -> None:
     assert found.all.first == "the processor (4 nodes share 1 cores)"
 
 
+def test_nodes_that_wait_share_no_cores() -> None:
+    found = of(loaded(nodes=4, count=8, plan="whole", cores=1, load=0.1, waits=1.0, settings=WATCHING))
+    alone = of(loaded(nodes=4, count=8, plan="whole", cores=4, load=0.1, settings=WATCHING))
+    assert found.all.first.endswith("(its core)")
+    assert found.all.factor == pytest.approx(alone.all.factor, rel=0.1)
+
+
 def test_reading_gives_out_first_if_rows_cost_most_there() -> None:
     found = of(loaded(per_row=1e-4, load=0.02, cost=1e-5, settings=WATCHING))
     assert found.all.first == "reading and routing"

@@ -6,7 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from drover.control.capacity import capacities, modelled_capacity, remaining_capacity, row_rate
+from drover.control.capacity import (
+    capacities,
+    modelled_capacity,
+    query_capacities,
+    remaining_capacity,
+    row_rate,
+)
 from drover.control.settings import Control, control_of
 from drover.control.state import ControlState
 from drover.load.window import Window
@@ -63,6 +69,14 @@ def test_without_a_model_every_node_has_a_core() -> None:
     assert modelled_capacity(4, Control(), ControlState()) is None
     assert modelled_capacity(4, Control(), state_after(cores=0)) is None
     assert capacities(2, Control()).tolist() == [1.0, 1.0]
+
+
+def test_queries_are_shared_out_by_capacities_that_differ() -> None:
+    state = state_after().add_speeds((1.0, 0.5), (0.0, 0.0))
+    assert query_capacities(2, control_of({"capacity": "measured"}), state) == (1.0, 0.5)
+    assert query_capacities(3, control_of({"capacity": [2, 0.5]}), state) == (2.0, 0.5, 1.0)
+    assert query_capacities(2, control_of({"capacity": 0.5}), state) == ()
+    assert query_capacities(2, Control(), state) == (), "the model gives all nodes the same"
 
 
 def test_the_rate_of_rows_is_that_of_all_sources() -> None:

@@ -25,6 +25,13 @@ def test_the_cores_are_named_if_nodes_share_them() -> None:
     assert "the processor: 4 nodes share 1 core, which gives out first" in text
 
 
+def test_nodes_that_only_wait_keep_up_on_one_core() -> None:
+    health, text = said(loaded(nodes=4, cores=1, load=0.35, count=8, plan="whole", waits=1.0))
+    assert health is RunHealth.KEEPING_UP, text
+    burns, _ = said(loaded(nodes=4, cores=1, load=0.35, count=8, plan="whole"))
+    assert burns is RunHealth.BEHIND
+
+
 def test_rows_that_wait_are_named_and_a_growing_backlog_is_falling_behind() -> None:
     run = loaded(load=0.1, trigger=0.0)
     run.trigger = 1e-9  # without a pause: every batch begins at once

@@ -103,10 +103,16 @@ def test_an_overloaded_run_does_not_wait_for_its_warm_up_or_a_trial() -> None:
 
 
 def test_operators_of_one_path_are_not_said_to_run_side_by_side() -> None:
-    run = loaded(nodes=2, count=2, plan="whole", cores=2, load=0.45, fixed=0.1)
+    run = loaded(nodes=2, count=2, plan="whole", cores=2, load=0.45, fixed=0.1, engine="shuffle")
     records = run.go(9, shifted(0, 0, 3.0))
     assert "the path from s0-0 to s0-9 needs" in records[-1].obstacle
     assert not any(record.kind is PeriodOutcome.MOVED for record in records), "a cut would only add hops"
+
+
+def test_resident_nodes_work_side_by_side_on_one_path() -> None:
+    run = loaded(nodes=2, count=2, plan="whole", cores=2, load=0.45, fixed=0.1)
+    records = run.go(9, shifted(0, 0, 3.0))
+    assert not any("the path from" in record.obstacle for record in records)
 
 
 def test_a_run_that_keeps_up_says_so_and_has_no_obstacle() -> None:

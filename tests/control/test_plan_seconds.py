@@ -48,12 +48,38 @@ def test_both_chains_on_one_node_take_longer(timer: PlanTimer) -> None:
     assert together > apart + 0.2
 
 
-def test_a_cut_adds_hops_and_no_speed(timer: PlanTimer) -> None:
+def test_a_cut_between_equal_chains_adds_hops_and_no_speed(timer: PlanTimer) -> None:
     whole = places(timer, s0=0, s1=1)
     cut = np.where([unit.endswith(("-5", "-6", "-7", "-8", "-9")) for unit in timer.units], 1 - whole, whole)
     assert timer.schedule_of(cut).hops == 2
     assert timer.one_trigger(cut) > timer.one_trigger(whole)
     assert timer.busy(timer.schedule_of(cut)).sum() > timer.busy(timer.schedule_of(whole)).sum(), "packing costs"
+
+
+@pytest.mark.parametrize(
+    ("waits", "cores"),
+    [
+        pytest.param(0.0, 4.0, id="all nodes on one core"),
+        pytest.param(0.5, 2.0, id="half of it waits"),
+        pytest.param(1.0, 1.0, id="every node at once"),
+    ],
+)
+def test_what_waits_is_not_divided_by_the_cores(waits: float, cores: float) -> None:
+    timer = timer_of(loaded(nodes=4, count=4, plan="whole", cores=1, load=0.1, waits=waits, settings=WATCHING))
+    schedule = timer.schedule_of(places(timer, s0=0, s1=1, s2=2, s3=3))
+    whole = timer.busy(schedule)
+    assert timer.waited(schedule).sum() == pytest.approx(waits * sum(timer.loads[unit] for unit in timer.units))
+    assert timer.work_of(schedule) == pytest.approx(cores * float(whole.max()), rel=0.1)
+
+
+@pytest.mark.parametrize("engine", ["resident", "shuffle"])
+def test_a_cut_of_the_busier_chain_shortens_batches_in_pieces_only(timer: PlanTimer, engine: str) -> None:
+    newest = replace(timer.usual.newest, engine=engine)
+    heavier = {name: load * (4 if name.startswith("s0") else 0.1) for name, load in timer.loads.items()}
+    uneven = replace(timer, loads=heavier, usual=replace(timer.usual, newest=newest))
+    whole = places(uneven, s0=0, s1=1)
+    cut = np.where([unit in {"s0-5", "s0-6", "s0-7", "s0-8", "s0-9"} for unit in timer.units], 1, whole)
+    assert (uneven.one_trigger(cut) < uneven.one_trigger(whole)) == (engine == "resident")
 
 
 def test_a_load_beyond_the_cores_makes_batches_grow_without_end() -> None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drover.control.query_placer import QueryPlacer, TopicsRead
+from drover.control.refinement import Refinement
 from drover.errors import DroverError
 
 Topic = tuple[str, str, int]
@@ -54,10 +55,24 @@ def test_a_closed_node_gets_nothing_and_an_emptied_one_loses_all() -> None:
     assert set(place(placer, 6, 60)["node"]) == {0}
 
 
-def test_more_nodes_are_used() -> None:
+def test_a_node_that_joins_takes_new_queries_and_leaves_the_others() -> None:
     placer = QueryPlacer(1, np.random.default_rng(0))
-    place(placer, 60)
-    assert set(placer.set_nodes(3)["node"]) == {0, 1, 2}
+    first = place(placer, 60)
+    assert placer.set_nodes(3).height == 0
+    assert placer.nodes_of(range(60)).equals(first)
+    assert set(place(placer, 60, 60)["node"]) == {1, 2}  # until each has its share
+    assert set(placer.set_nodes(3, closed=[1, 2])["node"]) == {0}
+
+
+def test_queries_that_have_not_run_yet_are_placed_again_when_a_node_joins() -> None:
+    placer = QueryPlacer(2, np.random.default_rng(0))
+    first = place(placer, 100)
+    place(placer, 40, 100)
+    moved = placer.set_nodes(3, waiting=[*range(100, 140), 999])
+    assert sorted(moved["number"]) == list(range(100, 140))
+    assert int((moved["node"] == 2).sum()) >= 30
+    assert placer.nodes_of(range(100)).equals(first)
+    assert placer.set_nodes(3, waiting=range(100, 140)).height == 0, "nothing has changed"
 
 
 @given(seed=st.integers(0, 99), gone=st.sets(st.integers(0, 2), max_size=2))
@@ -115,17 +130,24 @@ def test_a_refused_move_moves_nothing(number: int, node: int, said: str) -> None
 def test_refinement_moves_few_queries_and_reduces_replication(seed: int, most: int) -> None:
     rng = np.random.default_rng(seed)
     placer = QueryPlacer(3, rng)
-    assert placer.refine(most) == []
+    assert placer.refine(most) == Refinement()
     numbers = place(placer, 60)["number"].to_list()
     for number in numbers:
         placer.move(number, int(rng.integers(3)))
     before = placer.replication
     nodes = dict(placer.nodes_of(numbers).iter_rows())
-    moved = placer.refine(most)
+    found = placer.refine(most)
+    moved = found.numbers
     after = dict(placer.nodes_of(numbers).iter_rows())
     assert len(moved) <= most
+    assert found.charge <= most
     assert sorted(moved) == sorted(number for number in numbers if nodes[number] != after[number])
-    assert placer.replication < before if moved else placer.replication == before
+    full = {node for node in range(3) if list(nodes.values()).count(node) > 60 / 3 + 10}
+    if not full:  # only then may a move have another reason than less traffic
+        assert found.relieved == 0
+        assert placer.replication < before if moved else placer.replication == before
+    assert found.relieved <= len([number for number in moved if nodes[number] in full])
+    assert found.relieved >= min(most, sum(list(nodes.values()).count(node) - 30 for node in full))
 
 
 @given(seed=st.integers(0, 1000))

@@ -116,8 +116,12 @@ def check_moves(run: Run, before: ControlState, proposal: Proposal, first: bool)
         assert move.target not in deployment.closed
         pin = control.pins.get(move.unit, NOWHERE)
         assert pin in {move.target, NOWHERE} or pin >= plan.nodes or pin in deployment.closed
-    held = [run.size * list(plan.node_of.values()).count(node) for node in range(plan.nodes)]
-    assert all(held[move.target] <= control.memory for move in proposal.moves)
+    # A node that is above the limit already may exchange units, but must not get more.
+    held, had = (
+        [run.size * list(each.node_of.values()).count(node) for node in range(plan.nodes)]
+        for each in (plan, deployment.plan)
+    )
+    assert all(held[move.target] <= max(control.memory, had[move.target]) for move in proposal.moves)
     if proposal.forced:
         return
     assert not {move.unit for move in proposal.moves} & set(before.resting(control.cool_down))

@@ -97,9 +97,13 @@ def test_files_of_older_runs_have_no_query_loads() -> None:
 
 
 def test_a_period_survives_json() -> None:
-    samples = [Sample("a", {"in": 3.0}, {"out": 2.0}, 0.5, 10)]
+    samples = [Sample("a", {"in": 3.0}, {"out": 2.0}, 0.5, 10, 0.25)]
     (period,) = Window(5).push(7, 2.0, {"in": 3.0}, samples).periods
-    assert states.period_of(json.loads(json.dumps(states.period_to_json(period)))) == period
+    body = json.loads(json.dumps(states.period_to_json(period)))
+    assert states.period_of(body) == period
+    body["samples"]["a"].pop()
+    older = states.period_of(body)
+    assert older.samples["a"].waited == 0.0, "an older run has not written it"
 
 
 def test_measured_batches_are_kept_up_to_a_number_and_survive_json() -> None:

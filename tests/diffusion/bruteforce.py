@@ -35,9 +35,10 @@ class Spread:
     held: dict[int, tuple[list[Tuple], list[Tuple]]] = field(default_factory=dict)
     made: list[tuple[int, int]] = field(default_factory=list)
     copies: int = 0
+    by_row: bool = False
 
     def reshape(self, grid: Grid) -> None:
-        self.epochs = begin(self.epochs, grid)
+        self.epochs = begin(self.epochs, grid, by_row=self.by_row)
 
     def take(self, side: int, number: int, time: int, key: int, draw: int) -> None:
         """Send a row to its instances; each pairs it with what it holds, and keeps it."""

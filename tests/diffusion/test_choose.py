@@ -5,10 +5,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drover.diffusion.choose import JoinCosts, carried, cheapest, grids, pays, reshaped, size, split_one, weights_of
+from drover.diffusion.choose import (
+    JoinCosts,
+    Weights,
+    carried,
+    cheapest,
+    grids,
+    pays,
+    reshaped,
+    shares_of_cells,
+    size,
+    split_one,
+    weights_by_row,
+    weights_of,
+)
 from drover.diffusion.cost import Demand, memory, overhead, received
 from drover.errors import DroverError
-from drover.network.grid import MOST_CELLS, Grid
+from drover.network.grid import MOST_CELLS, Epoch, Grid
 
 RATES = st.floats(0, 1e6)
 DEMANDS = st.builds(Demand, RATES, RATES, st.floats(0, 1e3), st.floats(0, 1e3))
@@ -87,6 +100,28 @@ def test_a_change_has_to_pay_for_the_time_with_both_shapes() -> None:
 def test_weights_follow_free_capacity() -> None:
     rows, columns = weights_of([1, 2, 3, 4, 5, 6], Grid(2, 3))
     assert (rows.tolist(), columns.tolist()) == ([6, 15], [5, 7, 9])
+
+
+@pytest.mark.parametrize(
+    ("epoch", "weights"),
+    [
+        pytest.param(Epoch(0, Grid(2, 2), by_row=True), ((3.0, 7.0), (1.0, 2.0, 3.0, 4.0)), id="columns of every row"),
+        pytest.param(Epoch(0, Grid(1, 4)), ((10.0,), (1.0, 2.0, 3.0, 4.0)), id="one row"),
+        pytest.param(Epoch(0, Grid(4, 1)), ((1.0, 2.0, 3.0, 4.0), (10.0,)), id="one column"),
+    ],
+)
+def test_weights_by_row_split_any_grid_exactly(epoch: Epoch, weights: Weights) -> None:
+    cells = [1.0, 2.0, 3.0, 4.0]
+    assert weights_by_row(cells, epoch.grid) == weights
+    assert shares_of_cells(weights, epoch) == pytest.approx(np.array(cells) / 10)
+
+
+def test_weights_of_another_shape_do_not_count() -> None:
+    for epoch in (Epoch(0, Grid(2, 2), by_row=True), Epoch(0, Grid(2, 2))):
+        assert shares_of_cells(((), ()), epoch).tolist() == [0.25] * 4
+    assert shares_of_cells(((3.0, 1.0), (1.0, 2.0, 3.0)), Epoch(0, Grid(2, 2))).tolist() == [0.375, 0.375, 0.125, 0.125]
+    plain = shares_of_cells(((1.0, 1.0), (3.0, 1.0)), Epoch(0, Grid(2, 2)))
+    assert plain.tolist() == [0.375, 0.125, 0.375, 0.125]
 
 
 @pytest.mark.parametrize(

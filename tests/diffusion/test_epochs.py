@@ -33,10 +33,12 @@ EVENTS = st.lists(st.one_of(ROW, ROW, ROW, GRIDS, st.just("close")), max_size=60
 LATENESS = 5
 
 
-@given(EVENTS, st.tuples(st.integers(0, 12), st.integers(0, 12)), GRIDS)
+@given(EVENTS, st.tuples(st.integers(0, 12), st.integers(0, 12)), GRIDS, st.booleans(), st.booleans())
 @settings(max_examples=400)
-def test_pairs_are_those_of_all_against_all(events: list[object], windows: tuple[int, int], first: Grid) -> None:
-    spread = Spread(windows, (Epoch(0, first),))
+def test_pairs_are_those_of_all_against_all(
+    events: list[object], windows: tuple[int, int], first: Grid, began_by_row: bool, by_row: bool
+) -> None:
+    spread = Spread(windows, (Epoch(0, first, began_by_row),), by_row=by_row)
     now = 0
     watermark = -1
     rows: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])

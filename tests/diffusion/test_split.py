@@ -5,7 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drover.diffusion.split import GOLDEN, SCALE, cyclic_draws, least_loaded, part_of, place, shares_of, weighted_draws
+from drover.diffusion.split import (
+    GOLDEN,
+    SCALE,
+    cyclic_draws,
+    digit_of,
+    digits_of,
+    draws_by_row,
+    least_loaded,
+    part_of,
+    place,
+    shares_of,
+    weighted_draws,
+)
 from drover.errors import DroverError
 
 STARTS = st.integers(0, 2**40)
@@ -42,6 +54,39 @@ def test_shares_follow_weights(weights: list[int], count: int, start: int) -> No
 def test_equal_weights_are_even_in_other_grids_too(parts: int, other: int, start: int) -> None:
     counts = np.bincount(part_of(weighted_draws(400, [1.0] * parts, start), other), minlength=other)
     assert abs(counts - 400 / other).max() <= 8
+
+
+@pytest.mark.parametrize(
+    ("parts", "digits"),
+    [pytest.param(1, 1, id="one part"), pytest.param(2, 30, id="bits"), pytest.param(3, 18, id="fewer"), (1000, 3)],
+)
+def test_a_draw_has_so_many_digits(parts: int, digits: int) -> None:
+    assert digits_of(parts) == digits
+
+
+@given(st.integers(1, 1000), st.lists(st.integers(0, SCALE - 1), min_size=1, max_size=20))
+def test_the_first_digit_of_a_draw_is_its_part(parts: int, numbers: list[int]) -> None:
+    draws = np.array(numbers, dtype=np.uint32)
+    assert digit_of(draws, parts, 0).tolist() == part_of(draws, parts).tolist()
+    assert digit_of(draws, parts, digits_of(parts)).tolist() == part_of(draws, parts).tolist(), "they begin again"
+    for place_ in range(digits_of(parts)):
+        assert digit_of(draws, parts, place_).max() < parts
+
+
+TABLES = st.integers(1, 5).flatmap(
+    lambda parts: st.lists(st.lists(st.integers(0, 5), min_size=parts, max_size=parts), min_size=1, max_size=5)
+)
+
+
+@given(TABLES, st.integers(1, 400), STARTS)
+def test_every_row_of_weights_gets_its_shares(table: list[list[int]], count: int, start: int) -> None:
+    draws = draws_by_row(count, np.array(table, dtype=np.float64), start)
+    assert draws.dtype == np.uint32
+    for row, weights in enumerate(table):
+        counts = np.bincount(digit_of(draws, len(weights), row), minlength=len(weights))
+        assert abs(counts - count * shares_of(weights)).max() <= 6
+        if any(weights):
+            assert not counts[np.array(weights) == 0].any()
 
 
 @pytest.mark.parametrize("weights", [[], [-1.0], [float("nan")], [float("inf"), 1.0]])

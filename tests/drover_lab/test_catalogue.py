@@ -23,7 +23,7 @@ def test_no_name_is_given_twice() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_an_experiment_is_well_formed(name: str) -> None:
     experiment = EXPERIMENTS[name]
-    assert re.fullmatch(r"[A-Z]-((fig|table)\d+(\.\d+)?|day|readings|growth)(-spark)?", name)
+    assert re.fullmatch(r"[A-Z]-((fig|table)\d+(\.\d+)?|day|readings|growth|saturation)(-spark)?", name)
     assert name[0] in TEXTS
     assert len({claim.name for claim in experiment.claims}) == len(experiment.claims) > 0
     assert all(claim.text.endswith(".") for claim in experiment.claims)

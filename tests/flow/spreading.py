@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from numpy.random import Generator
 from polars.testing import assert_frame_equal
 
-from drover.diffusion.epochs import MOST_LIVE, parts
-from drover.flow.instances import instances_of, oldest_by_join, reshape, retire_epochs
+from drover.diffusion.choose import Weights, weights_by_row
+from drover.diffusion.epochs import MOST_LIVE
+from drover.flow.instances import instances_of, oldest_by_join, reshape, retire_epochs, with_weights
 from drover.flow.node import OperatorFacts
 from drover.network.grid import Grid, Spread
 from drover.network.model import Network
@@ -61,6 +62,9 @@ class Chaos:
             spread = instances_of(join, self.plan)
             if len(spread.epochs) < MOST_LIVE and (self.restless or rng.random() < 0.5):
                 self._reshape(join)
+            if join.name in self.plan.instances and rng.random() < 0.5:
+                present = self.plan.instances[join.name].epochs[-1].grid
+                self.plan = with_weights(self.plan, join.name, self._weights(present))
         units = [*self.plan.node_of]
         units += [f"{join}[{i + 1}]" for join, one in self.plan.instances.items() for i in range(len(one.others))]
         for unit in units:
@@ -72,13 +76,16 @@ class Chaos:
         known = MANY if self.restless else GRIDS
         grid = known[int(self.rng.integers(len(known)))]
         nodes = [int(node) for node in self.rng.integers(self.plan.nodes, size=int(self.rng.integers(0, 7)))]
-        rows, columns = (self.rng.random(parts(grid, side)).tolist() for side in (0, 1))
-        if self.restless:  # some parts are given nothing, or all of them
-            rows, columns = ([each * (self.rng.random() < 0.5) for each in weights] for weights in (rows, columns))
-        weights = (rows, columns) if self.rng.random() < 0.5 else ((), ())
+        weights = self._weights(grid) if self.rng.random() < 0.5 else ((), ())
         self.plan = reshape(self.plan, join, grid, nodes, weights)
         self.changes += 1
         self.live = max(self.live, len(instances_of(join, self.plan).epochs))
+
+    def _weights(self, grid: Grid) -> Weights:
+        cells = self.rng.random(grid.cells)
+        if self.restless:  # some cells are given nothing, or all of it
+            cells *= self.rng.random(grid.cells) < 0.5
+        return weights_by_row(cells, grid)
 
     def retire_epochs(self, facts: list[OperatorFacts]) -> None:
         """Drop the epochs of which instances kept no rows in the last batch."""

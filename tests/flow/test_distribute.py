@@ -24,6 +24,8 @@ EPOCHS: list[Epochs] = [
     (Epoch(3, Grid(2, 3)),),
     (Epoch(0, Grid(4, 1)), Epoch(1, Grid(1, 4))),
     (Epoch(1, Grid(1, 2)), Epoch(2, Grid(3, 2)), Epoch(3, Grid(2, 1))),
+    (Epoch(0, Grid(3, 3), by_row=True),),
+    (Epoch(0, Grid(2, 2)), Epoch(1, Grid(2, 3), by_row=True), Epoch(2, Grid(20, 40), by_row=True)),
 ]
 
 

@@ -8,7 +8,20 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from drover.flow.frames import DRIVER, FrameKind, FramePort, cut, decode, edges, encode, pack, stream_port, unpack
+from drover.flow.frames import (
+    DRIVER,
+    Edge,
+    FrameKind,
+    FramePort,
+    cut,
+    decode,
+    edges,
+    encode,
+    pack,
+    stream_port,
+    summed_edges,
+    unpack,
+)
 from drover.flow.schedule import HopNode
 
 STREAM = stream_port("s")
@@ -44,6 +57,11 @@ def test_kinds_keep_equal_names_apart() -> None:
     ports = [FramePort(kind, "s", reader) for kind in FrameKind for reader in ("", "s:j:left")]
     frames = [frame for port in ports for frame in pack(rows, port, [HopNode(0, 1)], origin=0)]
     assert set(unpack(frames)) == set(ports)
+
+
+def test_edges_of_several_senders_add_up() -> None:
+    found = summed_edges([Edge("b", 0, 1, 5), Edge("a", 1, 1, 10), Edge("b", 0, 2, 7)])
+    assert found == (Edge("a", 1, 1, 10), Edge("b", 0, 3, 12))
 
 
 def test_an_edge_counts_what_travels_between_nodes_by_stream() -> None:

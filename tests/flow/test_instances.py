@@ -67,7 +67,7 @@ def test_reshaping_keeps_the_nodes_that_are_known() -> None:
     found = network()
     after = reshape(plan_of(found), join_of(found), Grid(2, 2), nodes=[0])
     assert after.number == 2
-    assert after.instances["j"].epochs == (Epoch(0, Grid(1, 1)), Epoch(1, Grid(2, 2)))
+    assert after.instances["j"].epochs == (Epoch(0, Grid(1, 1)), Epoch(1, Grid(2, 2), by_row=True))
     assert after.instances["j"].others == (0, 0, 1)  # the first as given, the others after the join's own node
 
 

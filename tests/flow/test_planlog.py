@@ -42,7 +42,7 @@ def test_a_damaged_plan_is_refused_by_name(tmp_path: Path, keep: int) -> None:
 
 
 def test_how_joins_are_spread_is_part_of_a_plan(tmp_path: Path) -> None:
-    epochs = (Epoch(3, Grid(2, 2)), Epoch(4, Grid(1, 3)))
+    epochs = (Epoch(3, Grid(2, 2)), Epoch(4, Grid(1, 3)), Epoch(5, Grid(2, 2), by_row=True))
     spread = Instances(epochs, (1, 0, 1), ((0.5,), (1.0, 2.0, 0.0)))
     entry = PlanLogEntry(1, Plan(7, 2, {"j": 0}, {"j": spread}))
     write_plan(LOCAL, str(tmp_path), entry)

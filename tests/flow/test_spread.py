@@ -192,7 +192,7 @@ def test_weights_decide_who_gets_more() -> None:
 def test_a_network_says_how_joins_begin(spread: object, nodes: int, grid: Grid, others: tuple[int, ...]) -> None:
     network, plan = join_of(spread, nodes)
     (join,) = joins_of(network)
-    assert instances_of(join, plan) == Instances((Epoch(0, grid),), others)
+    assert instances_of(join, plan) == Instances((Epoch(0, grid, min(grid) > 1),), others)
     schedule = make_schedule(network, plan)
     assert sum(map(len, schedule.runs.values())) == grid.cells
     assert schedule.place_of["j"] == HopNode(0, 0)

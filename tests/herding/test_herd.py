@@ -104,6 +104,30 @@ class HerdMachine(RuleBasedStateMachine):
             assert self.plain.queries[move.query].server == move.source
             self.plain.queries[move.query].server = move.target
 
+    @rule(budget=st.sampled_from([0.0, 10.0, np.inf]), queries=st.sampled_from([0, 1, 5]))
+    def relieve(self, budget: float, queries: int) -> None:
+        moves = self.herd.relieve(budget, queries=queries)
+        assert len(moves) <= queries
+        states = dict(zip(self.herd.snapshot().query.tolist(), self.herd.snapshot().state.tolist(), strict=True))
+        assert sum(max(states[move.query], 1.0) for move in moves) <= budget
+        for move in moves:
+            assert self.plain.queries[move.query].server == move.source
+            self.plain.queries[move.query].server = move.target
+
+    @rule(which=st.integers(0, 10**6), capacity=st.sampled_from([0.5, 1.0, 3.0]))
+    def resize_server(self, which: int, capacity: float) -> None:
+        server = self.herd.servers[which % len(self.herd.servers)]
+        self.herd.resize_server(server, capacity)
+        self.plain.capacity[server] = capacity
+
+    @precondition(lambda self: self.plain.queries)
+    @rule(which=st.integers(0, 10**6), state=st.sampled_from([0.0, 7.0, 30.0]))
+    def set_state(self, which: int, state: float) -> None:
+        query = sorted(self.plain.queries)[which % len(self.plain.queries)]
+        self.herd.set_state([query], [state])
+        saved = self.herd.snapshot()
+        assert saved.state[saved.query == query].tolist() == [state]
+
     @precondition(lambda self: self.plain.queries)
     @rule(which=st.integers(0, 10**6), where=st.integers(0, 10**6))
     def relocate(self, which: int, where: int) -> None:
@@ -196,6 +220,11 @@ def test_a_new_source_can_be_subscribed_to() -> None:
         pytest.param(lambda herd: herd.remove_server(0), "it is the last one", id="the last server"),
         pytest.param(lambda herd: herd.add_server(-1), "capacity is -1, but must be above 0", id="capacity"),
         pytest.param(lambda herd: herd.refine(-1), "budget is -1", id="budget"),
+        pytest.param(lambda herd: herd.relieve(queries=np.nan), "queries is nan", id="budget of queries"),
+        pytest.param(lambda herd: herd.resize_server(2, 1.0), r"the servers are \[0\]", id="size of an unknown server"),
+        pytest.param(lambda herd: herd.resize_server(0, 0.0), "Remove the server instead", id="size 0"),
+        pytest.param(lambda herd: herd.set_state([0], [-1.0]), "must be 1 numbers of at least 0", id="negative state"),
+        pytest.param(lambda herd: herd.set_state([4], [1.0]), "there is no live query", id="state of no query"),
         pytest.param(lambda herd: herd.set_rates([1.0]), "must be 2 numbers", id="rates"),
         pytest.param(lambda herd: herd.add_source(np.inf), "must be at least 0 and finite", id="rate of a new source"),
     ],

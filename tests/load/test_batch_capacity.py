@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from numpy.random import default_rng
 
@@ -33,6 +35,22 @@ def test_a_node_has_its_share_of_the_cores_for_what_batches_leave() -> None:
     assert capacity(1).share == 1.0
     assert "4 nodes share 2 cores" in str(found)
     assert "every node has a core" in str(capacity(1))
+
+
+def test_nodes_that_only_wait_need_no_cores() -> None:
+    def share(waited: float) -> float:
+        made = [replace(one, busy=2.0, waited=waited) for one in batches()]
+        found = usual_batches(made)
+        assert found is not None
+        offer = found.capacity(10, RATE)
+        assert offer is not None
+        assert offer.each == pytest.approx(offer.free / offer.stretch * offer.share - offer.overhead)
+        return offer.share
+
+    assert share(0.0) == pytest.approx(0.2), "ten nodes share two cores"
+    assert share(1.0) == pytest.approx(0.4)
+    assert share(1.8) == 1.0
+    assert share(2.0) == 1.0
 
 
 def test_a_longer_trigger_leaves_nodes_more() -> None:

@@ -14,12 +14,14 @@ from numpy.random import default_rng
 from drover.load.batch_model import (
     BatchMeasure,
     BatchModel,
+    NodeTime,
     comparable,
     fit_batches,
     hop_seconds,
     measure_of,
     measure_to_json,
     thinned,
+    work_seconds,
 )
 from tests.load.batches import USUAL, batches, true_seconds
 
@@ -37,7 +39,42 @@ from tests.load.batches import USUAL, batches, true_seconds
 def test_a_hop_takes_as_long_as_its_slowest_node_and_its_cores_allow(
     busy: list[list[float]], cores: int, seconds: float
 ) -> None:
-    assert hop_seconds(np.array(busy), cores) == pytest.approx(seconds)
+    assert hop_seconds(NodeTime(np.array(busy)), cores) == pytest.approx(seconds)
+
+
+def test_waiting_needs_no_core() -> None:
+    busy = np.array([[0.4, 0.4, 0.4, 0.4], [0.1, 0.6, 0.0, 0.0]])
+    waited = np.array([[0.4, 0.4, 0.4, 0.0], [0.0, 0.6, 0.0, 0.0]])
+    assert hop_seconds(NodeTime(busy), 1) == pytest.approx(1.6 + 0.7)
+    assert hop_seconds(NodeTime(busy, waited), 1) == pytest.approx(0.4 + 0.6)
+
+
+@pytest.mark.parametrize(
+    ("streamed", "cores", "pieces", "seconds"),
+    [
+        pytest.param([[0.4, 0.0], [0.0, 0.4]], 2, 1, 0.8, id="in one piece, hops add up"),
+        pytest.param([[0.4, 0.0], [0.0, 0.4]], 2, 4, 0.5, id="a quarter of the waiting is left"),
+        pytest.param([[0.4, 0.0], [0.0, 0.4]], 1, 4, 0.8, id="one core for both"),
+        pytest.param([[0.4, 0.0], [0.0, 0.1]], 2, 4, 0.425, id="the node with most work never waits"),
+        pytest.param([[0.3, 0.3], [0.3, 0.3]], 2, 4, 0.6, id="nobody has waited"),
+        pytest.param([[0.0, 0.0], [0.0, 0.0]], 2, 4, 0.8, id="nothing is streamed"),
+    ],
+)
+def test_in_pieces_nodes_wait_less(streamed: list[list[float]], cores: int, pieces: int, seconds: float) -> None:
+    busy = streamed if np.any(streamed) else [[0.4, 0.0], [0.0, 0.4]]
+    assert work_seconds(NodeTime(np.array(busy)), NodeTime(np.array(streamed)), cores, pieces) == pytest.approx(seconds)
+
+
+@given(st.lists(st.tuples(*[st.floats(0, 1)] * 6), min_size=1, max_size=4), st.integers(1, 4), st.integers(1, 8))
+def test_pieces_never_beat_the_cores_or_the_slowest_node(
+    drawn: list[tuple[float, ...]], cores: int, pieces: int
+) -> None:
+    both = np.array(drawn).reshape(len(drawn), 2, 3)
+    whole, streamed = NodeTime(both.sum(axis=1)), NodeTime(both[:, 0])
+    found = work_seconds(whole, streamed, cores, pieces)
+    assert found <= hop_seconds(whole, cores) + 1e-9
+    assert found >= max(whole.busy.sum(axis=0).max(), whole.busy.sum() / cores) - 1e-9
+    assert found >= work_seconds(whole, streamed, cores, pieces + 1) - 1e-9
 
 
 def wild(made: tuple[BatchMeasure, ...], share: float, seed: int) -> tuple[BatchMeasure, ...]:
@@ -108,5 +145,9 @@ def test_a_batch_survives_json_and_thinning_keeps_the_newest() -> None:
     back = measure_of(json.loads(json.dumps(measure_to_json(made[0]))))
     assert back.whole == pytest.approx(made[0].whole)
     assert (back.nodes, back.slots, back.cores, back.trigger, back.engine) == (4, 2, 2, 1.0, "shuffle")
+    waits = replace(made[0], busy=0.5, waited=0.25)
+    body = measure_to_json(waits)
+    assert (measure_of(body).busy, measure_of(body).waited) == (0.5, 0.25)
+    assert measure_of(body[:-2]).waited == 0.0, "an older run has not written it"
     assert thinned(made, 3) == (made[19], made[39], made[59])
     assert thinned(made[:2], 3) == made[:2]

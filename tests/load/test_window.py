@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from drover.errors import LoadError
 from drover.load.profile import Origin, make_profile
 from drover.load.sample import Sample
-from drover.load.window import Window, measured
+from drover.load.window import Window, measured, waiting_shares
 from tests.load.networks import example_9
 
 
@@ -34,6 +34,12 @@ def test_a_window_holds_the_newest_periods_in_order(numbers: list[int], length: 
         window = window.push(number, 1.0, {}, ())
     expected = sorted({number for number in numbers if number > max(numbers) - length})
     assert [period.number for period in window.periods] == expected
+
+
+def test_the_share_of_waiting_is_that_of_all_busy_seconds() -> None:
+    waits = [replace(busy("o1", 10, 4, 0.5), waited=0.5), busy("o2", 1, 1, 0.3)]
+    window = Window().push(1, 1.0, {}, waits).push(2, 1.0, {}, [busy("o1", 10, 4, 1.5)])
+    assert waiting_shares(window.periods) == {"o1": 0.25}
 
 
 def test_a_repeated_period_replaces_the_first_one() -> None:

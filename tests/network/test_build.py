@@ -88,7 +88,7 @@ EXPECTED: list[Operator] = [
         columns=columns_of({"seen": "bigint"}),
         keeps_state=True,
     ),
-    Synthetic(name="loaded", input="longer", cost=1e-3, selectivity=0.5, seed=7),
+    Synthetic(name="loaded", input="longer", cost=1e-3, selectivity=0.5, seed=7, wait=0.2),
 ]
 
 
@@ -106,7 +106,7 @@ def test_every_method_adds_the_operator_it_names() -> None:
     longer.read_table("read", prices, on="twice = key", columns="list_price", drop_unmatched=True).output()
     mapped.write_table("write", latest)
     joined.apply("applied", user_functions.rows_so_far).output()
-    longer.synthetic("loaded", cost=1e-3, selectivity=0.5, seed=7).output()
+    longer.synthetic("loaded", cost=1e-3, selectivity=0.5, seed=7, wait=0.2).output()
     network = builder.build()
     assert list(network.operators) == EXPECTED
     assert network.outputs == ("read", "applied", "loaded")

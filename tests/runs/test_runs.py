@@ -14,7 +14,7 @@ from drover.network.files.network_file import dumps, load
 from drover.network.operators import Named
 from drover.network.schema import Column
 from drover.network.types import BIGINT
-from drover.runs.fields import CONTROL, LIMITS
+from drover.runs.fields import CONTROL, LIMITS, POPULARITY
 from drover.runs.model import Input, Option, Output
 from tests.cli.golden import GOLDEN, agrees
 
@@ -95,6 +95,17 @@ def test_queries_have_sinks_and_tenants_limits(tmp_path: Path) -> None:
     assert run.queries == (Output("parquet", str(tmp_path / "answers")),)
     assert run.limits == {"acme": QueryLimits(queries=10, busy=0.5), "*": QueryLimits(state=1000)}
     assert LIMITS.write(run.limits) == {"acme": {"queries": "10", "busy": "0.5"}, "*": {"state": "1000"}}
+
+
+def test_popularity_is_read_and_written(tmp_path: Path) -> None:
+    more = "[{queries: 500, reads: {calls: seconds = 60}}, {queries: 2.5, reads: {calls: all, bills: all}}]"
+    run = runs.load(write(tmp_path, f"{SOUND}popularity: {more}\n"))
+    assert [(one.queries, dict(one.reads)) for one in run.popularity] == [
+        (500.0, {"calls": "seconds = 60"}),
+        (2.5, {"calls": "all", "bills": "all"}),
+    ]
+    again = json.dumps(POPULARITY.write(run.popularity)).replace('"', "")
+    assert runs.load(write(tmp_path, f"{SOUND}popularity: {again}\n")).popularity == run.popularity
 
 
 TREE = """\
@@ -278,6 +289,39 @@ def test_a_fault_in_what_is_read(tmp_path: Path, old: str, new: str, fault: str)
         pytest.param("limits: 3", "limits is '3', but it must be a mapping of tenants", id="no limits"),
         pytest.param("limits: {a: {querys: 3}}", "limits.a.querys is unknown, .*Did you mean queries", id="limit"),
         pytest.param("refine: 2", "refine is 2.0, but it must be at least 0 and at most 1", id="refine too much"),
+        pytest.param(
+            "popularity: 3", "popularity is '3', but it must be a list of expected queries", id="no popularity"
+        ),
+        pytest.param("popularity: [4]", "popularity.0 is 4, but it must be a mapping with queries", id="no entry"),
+        pytest.param("popularity: [{queries: 0, reads: {calls: all}}]", "popularity.0.queries is 0, but", id="none"),
+        pytest.param(
+            "popularity: [{queries: 1, reads: {calls: all}, raeds: 1}]",
+            "raeds is unknown.*Did you mean reads",
+            id="raeds",
+        ),
+        pytest.param(
+            "popularity: [{queries: 1}]", "popularity.0.reads is None, but it must be a mapping", id="no reads"
+        ),
+        pytest.param(
+            "popularity: [{queries: 1, reads: {clals: all}}]",
+            "reads.clals is unknown, .*Did you mean calls",
+            id="stream",
+        ),
+        pytest.param(
+            "popularity: [{queries: 1, reads: {calls: secnds = 60}}]",
+            "reads.calls is .*Did you mean seconds",
+            id="column",
+        ),
+        pytest.param(
+            "popularity: [{queries: 1, reads: {calls: seconds > 60}}]",
+            "reads.calls is 'seconds > 60', but it must be one condition column = constant",
+            id="a condition that is no key",
+        ),
+        pytest.param(
+            "popularity: [{queries: 1, reads: {calls: seconds = 60 AND seconds > 3}}]",
+            "but it must be one condition column = constant",
+            id="two conditions",
+        ),
         pytest.param("nodes: 0", "nodes is 0, but a run has at least one node", id="no nodes"),
         pytest.param("nodes: many", "nodes is 'many', but it must be a whole number", id="nodes in words"),
         pytest.param("plan: hahs", "plan is 'hahs', .*Did you mean hash", id="plan"),

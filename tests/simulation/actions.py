@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from drover.control.weights import weights_for
 from drover.errors import DroverError
+from drover.flow.instances import with_weights
 from drover.network.grid import Grid
+from drover.placement.plan import Plan
 from tests.flow.holding import FUNCTIONS, break_functions
 from tests.simulation.faults import FaultKind, RunDiedError
 from tests.simulation.history import spread_joins_of
@@ -85,8 +88,24 @@ def approve(_run: SimulatedRun, live: Live) -> None:
         live.controller.approve(found.id)
 
 
+def weigh(run: SimulatedRun, live: Live) -> None:
+    """Change the weights of every join on several instances, if there are any; some parts may get nothing."""
+    several = {name: one for name, one in live.driver.planner.plan.instances.items() if one.epochs[-1].grid.cells > 1}
+
+    def change(plan: Plan) -> Plan:
+        for name, spread in several.items():
+            cells = spread.epochs[-1].grid.cells
+            shares = run.rng.random(cells) * (run.rng.random(cells) < 0.8)
+            plan = with_weights(plan, name, weights_for(shares, spread.epochs[-1]))
+        return plan
+
+    if several:
+        live.driver.planner.replan(change)
+
+
 def move(run: SimulatedRun, live: Live) -> None:
-    """Move a unit."""
+    """Change weights, and move a unit."""
+    weigh(run, live)
     places = sorted(live.driver.planner.plan.places)
     unit = places[int(run.rng.integers(len(places)))]
     live.controller.move(unit, int(run.rng.integers(live.driver.planner.plan.nodes)))

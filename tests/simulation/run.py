@@ -286,7 +286,9 @@ class SimulatedRun:
         controller = Controller(
             network, planner, self.history.control, slots=lambda: self.slots, clock=self.clock.monotonic
         )
-        catalog = QueryCatalog(network, root, {}, closed_nodes=controller.closed)
+        catalog = QueryCatalog(
+            network, root, {}, closed_nodes=controller.closed, capacities=controller.query_capacities
+        )
         service = QueryService(network, catalog, sink=self._sink("answers"), clock=self.clock.monotonic)
         made = Driver(
             network,

@@ -15,7 +15,7 @@ from drover.files import sync
 from drover.flow.query_log.log import BatchManifest
 from drover.flow.state import storage
 from drover.spark.driver import Driver
-from drover.spark.queries.catalog import BatchStart, QueryCatalog
+from drover.spark.queries.catalog import BatchStart, NodeChoice, QueryCatalog
 from tests.simulation.__main__ import describe, seeds_of
 from tests.simulation.outcome import Outcome, simulate
 
@@ -102,8 +102,8 @@ def starts_queries_a_batch_late(patch: pytest.MonkeyPatch) -> None:
     """Let every second batch take no new queries."""
     real = QueryCatalog._next_manifest
 
-    def next_manifest(self: QueryCatalog, batch: int, nodes: int, closed: frozenset[int]) -> BatchManifest | None:
-        return real(self, batch, nodes, closed) if batch % 2 else None
+    def next_manifest(self: QueryCatalog, batch: int, choice: NodeChoice) -> BatchManifest | None:
+        return real(self, batch, choice) if batch % 2 else None
 
     patch.setattr(QueryCatalog, "_next_manifest", next_manifest)
 

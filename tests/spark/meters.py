@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -82,10 +83,17 @@ def parsed(given: Mapping[str, Any]) -> Query:
     return found
 
 
-def files_by_batch(handle: Handle, files: Iterable[Batch]) -> dict[int, Batch]:
-    """The files with the numbers of the batches that they came in; one file per batch."""
-    numbers = [one["batch"] for one in handle.batches if one["rowsIn"]]
-    return dict(zip(numbers, files, strict=True))
+def files_by_batch(handle: Handle, files: Sequence[Batch]) -> dict[int, Batch]:
+    """The files with the numbers of the batches that they came in: one file per batch and source.
+
+    The files of two sources are not written at the same moment, so a batch may have read only one of them.
+    """
+    found: dict[int, dict[str, pl.DataFrame]] = defaultdict(dict)
+    for source in {name for batch in files for name in batch}:
+        numbers = [one["batch"] for one in handle.batches if one["rowsIn"].get(source)]
+        for number, rows in zip(numbers, (batch[source] for batch in files), strict=True):
+            found[number][source] = rows
+    return {number: found[number] for number in sorted(found)}
 
 
 def expected(

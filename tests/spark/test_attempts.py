@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -18,7 +18,7 @@ from drover.flow.families.members import MEMBER, NODE, read_members
 from drover.flow.node import Failure
 from drover.flow.parking import ParkedOperator
 from drover.flow.planlog import PlanLogEntry, read_plan
-from drover.flow.schedule import HopNode
+from drover.flow.schedule import HopNode, make_schedule
 from drover.flow.state.commits import Checkpoint
 from drover.flow.state.storage import open_root
 from drover.flow.state.versions import Version
@@ -217,3 +217,15 @@ def test_only_what_is_held_is_bounded(tmp_path: Path, holds: bool) -> None:
         return
     with pytest.raises(DroverError, match=r"'hot' is parked \(no\) and holds 11 bytes of input, but may hold 10"):
         made.check_bound(parked)
+
+
+def test_what_depends_on_the_network_and_the_plan_is_made_once(tmp_path: Path) -> None:
+    made = attempts(tmp_path, opened(tmp_path))
+    engine = DyingEngine()
+    run(made, engine)
+    run(made, engine, 1)
+    first, second = engine.runs
+    assert second.network is first.network
+    assert made.schedule(replace(ENTRY.plan)) is made.schedule(ENTRY.plan)
+    more = replace(ENTRY.plan, nodes=ENTRY.plan.nodes + 1)
+    assert made.schedule(more) == make_schedule(made.network, more)

@@ -37,6 +37,13 @@ FACTS = BatchFacts(
 )
 
 
+def test_what_ran_in_pieces_overlaps() -> None:
+    operators = tuple(replace(one, pieces=2) for one in FACTS.operators)
+    in_pieces = replace(FACTS, pieces=2, operators=operators, hop_busy=((0.3, 0.0), (0.0, 0.2)))
+    # Without pieces 0.5; 0.3 on the slower node, and half of the rest.
+    assert measure_batch(in_pieces, SlotOffer(slots=2, cores=2, trigger=2.0)).work.work == pytest.approx(0.4)
+
+
 def test_a_batch_is_measured_with_the_cores_that_it_had() -> None:
     found = measure_batch(FACTS, SlotOffer(slots=1, cores=1, trigger=2.0))
     assert found.work.work == pytest.approx(0.7)
@@ -56,7 +63,17 @@ def test_a_batch_is_measured_with_the_cores_that_it_had() -> None:
         transfers=4.0,
         moved_bytes=210.0,
         overhead=found.overhead,
+        busy=found.busy,
     )
+    assert found.busy == pytest.approx(0.7)
+
+
+def test_what_operators_waited_needs_no_core() -> None:
+    waits = replace(FACTS.operators[0], sample=replace(FACTS.operators[0].sample, waited=0.25))
+    found = measure_batch(replace(FACTS, operators=(waits, FACTS.operators[1])), SlotOffer(slots=1, cores=1))
+    assert found.work.work == pytest.approx(0.4 + 0.2), "of the first hop, one core needs 0.25 s"
+    assert found.waited == pytest.approx(0.25)
+    assert found.overhead == pytest.approx(0.2)
 
 
 def test_unknown_cores_are_one_for_each_node_and_queries_are_no_overhead() -> None:

@@ -108,7 +108,13 @@ def test_a_node_that_is_killed_comes_back_at_another_place(spark: SparkSession) 
         nodes.close()
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["it is killed", "it is stopped"])
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(signal.SIGKILL, id="it is killed"),
+        pytest.param(signal.SIGSTOP, id="it is stopped", marks=pytest.mark.slow),
+    ],
+)
 def test_a_run_whose_node_is_lost_goes_on_with_another(
     worlds: Worlds,
     ordered: list[Batch],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
@@ -79,6 +81,14 @@ def test_reports_of_tasks_become_one_value() -> None:
         state_bytes=40,
     )
     assert found.seconds.whole == pytest.approx(0.9)
+
+
+def test_a_batch_in_pieces_waits_for_the_slowest_node() -> None:
+    whole = BatchResult({}, {}, {}, (report(0, 0, seconds=0.3), report(1, 1, seconds=0.4)))
+    plan = Plan(1, 2, {"some": 0, "j": 1})
+    found = [facts_of(0, plan, one, NOTES, SECONDS, None) for one in (whole, replace(whole, pieces=4))]
+    assert [facts.seconds.nodes for facts in found] == pytest.approx([0.7, 0.4])
+    assert [facts.pieces for facts in found] == [1, 4]
 
 
 def test_a_batch_without_rows_has_facts() -> None:

@@ -105,6 +105,7 @@ def test_a_parked_operator_that_is_mended_works_off_what_it_held(
     assert Counter(world.output("fragile")["amount"]) == everything
 
 
+@pytest.mark.slow
 @both_engines
 def test_a_function_that_kills_its_worker_twice_is_parked_and_the_others_go_on(
     spark: SparkSession, worlds: Worlds, ordered: list[Batch]

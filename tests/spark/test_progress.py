@@ -35,11 +35,14 @@ FACTS = BatchFacts(
     wall=(0.3, 0.5),
     loaded=300,
     operators=(
-        OperatorFacts(Sample("j", {"a": 5, "b": 2}, {"j": 2}, 0.125, 80), HopNode(1, 0), (Edge("j", 1, 1, 9),), 1, 3),
+        OperatorFacts(
+            Sample("j", {"a": 5, "b": 2}, {"j": 2}, 0.125, 80, 0.0625), HopNode(1, 0), (Edge("j", 1, 1, 9),), 1, 3
+        ),
     ),
     late={"j": 4},
     totals=RowTotals({"j": {"a": 6}}, 2, {"a": DeadLetterTotals(3, {"no time": 3})}),
     engine="resident",
+    pieces=4,
     hop_busy=((0.1, 0.0), (0.0234567, 0.0)),
     result_bytes=16,
     state_bytes=40,
@@ -51,6 +54,7 @@ JSON = {
     "nodes": 2,
     "hops": 2,
     "engine": "resident",
+    "pieces": 4,
     "seconds": {"routing": 0.05, "nodes": 0.5, "compute": 0.6123, "sinks": 0.2, "commit": 0.1},
     "rowsIn": {"a": 5},
     "routed": [{"stream": "a", "node": 0, "frames": 3, "bytes": 50}],
@@ -79,6 +83,7 @@ JSON = {
             "rows_in": 7,
             "rows_out": 2,
             "busy": 0.125,
+            "waited": 0.0625,
             "state_bytes": 80,
             "edges": [{"stream": "j", "node": 1, "frames": 1, "bytes": 9}],
             "instance": 1,

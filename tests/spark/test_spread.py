@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
+import numpy as np
 import pytest
+from numpy.random import Generator, default_rng
 from pyspark.sql import SparkSession
 
 import drover
+from drover.control.weights import weights_for
+from drover.diffusion.choose import Weights
 from drover.errors import DroverError
-from drover.flow.instances import request_spread
-from drover.network.grid import Grid
+from drover.flow.instances import request_spread, with_weights
+from drover.network.grid import Epoch, Grid
 from drover.network.model import Network
-from drover.placement.plan import round_robin
+from drover.placement.plan import Plan, round_robin
 from drover.spark.handle import Handle
 from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows, expected_streams
@@ -123,6 +128,64 @@ def test_shapes_change_while_it_runs_crashes_and_starts_again(spark: SparkSessio
     assert max(len(figures["samples"]) for figures in last.batches) > 4
     assert (grids(last, "pairs")[-1], last.plan.instances["pairs"].asked) == (Grid(1, 1), 1)
     assert last.plan.nodes == 2
+
+
+def drawn_weights(rng: Generator, epoch: Epoch) -> Weights:
+    """Weights of the instances of a join; some are much larger than others, and none is 0."""
+    return weights_for(rng.dirichlet([0.5] * epoch.grid.cells) + 0.01, epoch)
+
+
+def reweighted(plan: Plan, rng: Generator) -> Plan:
+    """The next plan, with other weights of every join."""
+    for name, spread in plan.instances.items():
+        plan = with_weights(plan, name, drawn_weights(rng, spread.epochs[-1]))
+    return plan
+
+
+def pairs_made(figures: Mapping[str, Any]) -> list[int]:
+    """The pairs that each instance of the join on a grid made in a batch."""
+    made = {one["instance"]: one["rows_out"] for one in figures["samples"] if one["operator"] == "pairs"}
+    return [made[k] for k in sorted(made)]
+
+
+@both_engines
+def test_pairs_stay_the_same_while_weights_change_in_every_batch(spark: SparkSession, worlds: Worlds) -> None:
+    network = two_joins()
+    world = worlds(network)
+    batches = ordered_batches(network, 8, 60)
+    world.add(batches)
+    rng = default_rng(5)
+    plans = []
+
+    def renew(handle: Handle) -> None:
+        plans.append(handle.control._planner.replan(lambda plan: reweighted(plan, rng)))
+
+    handle = changing(3, world, [renew] * 7)
+    assert handle.awaitTermination(120)
+    expected = expected_streams(spark, network, dict(enumerate(batches)))
+    for stream in network.outputs:
+        assert_same_rows(world.output(stream), expected[stream])
+        assert expected[stream].height > 0
+    assert len({plan.instances["pairs"].weights for plan in plans}) == 7
+    assert grids(handle, "pairs") == [Grid(2, 2)], "other weights are no other shape"
+
+
+@both_engines
+def test_an_instance_with_a_small_weight_makes_few_pairs(worlds: Worlds) -> None:
+    network = two_joins()
+    world = worlds(network)
+    world.add(ordered_batches(network, 8, 300))
+    shares = np.array([0.4, 0.2, 0.3, 0.1])
+
+    def weigh(handle: Handle) -> None:
+        handle.control._planner.replan(
+            lambda plan: with_weights(plan, "pairs", weights_for(shares, plan.instances["pairs"].epochs[-1]))
+        )
+
+    handle = changing(3, world, [weigh])
+    assert handle.awaitTermination(120)
+    made = np.array([pairs_made(figures) for figures in handle.batches[4:8]]).sum(axis=0)
+    assert made / made.sum() == pytest.approx(shares, abs=0.06)
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,7 @@ def test_moves_by_hand_go_where_inputs_pass_and_nowhere_else(worlds: Worlds) -> 
     assert again.awaitTermination(60)
 
 
+@pytest.mark.slow
 @both_engines
 def test_a_run_that_dies_while_operators_move_goes_on_with_the_plan_it_had_written(
     spark: SparkSession, worlds: Worlds

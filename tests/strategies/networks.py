@@ -241,6 +241,7 @@ def _synthetic(sketch: Sketch, name: str) -> Operator:
         cost=sketch.draw(st.floats(0, 1e-6 if sketch.runnable else 60)),
         selectivity=sketch.draw(st.sampled_from((1.0, 0.5, 0.0, 2.25)) | st.floats(0, 3)),
         seed=sketch.draw(st.integers(0, 2**31 - 1)),
+        wait=sketch.draw(st.just(0.0) | st.floats(0, 1e-6 if sketch.runnable else 60)),
     )
 
 

@@ -14,16 +14,18 @@ from drover.network.model import Network
 FOLDER: Final = Path(__file__).parent / "demo_data"
 LOG: Final = FOLDER / "http-nasa-19950801.csv.gz"
 COLUMNS: Final = "ts long, client string, method string, url string, status int, bytes long"
+RATE: Final = 400  # requests per second
+DUE: Final = "due"  # column with the time at which a request arrives
+BEGIN: Final = 1_000_000_000  # of that time; any second will do
 
 
-def traffic() -> Network:
-    """Return the network, which finds the clients that send many small requests in a minute."""
-    return load(FOLDER / "traffic.yaml")
+def private_log() -> Network:
+    """Return the network, which makes a log that may be published."""
+    return load(FOLDER / "private_log.yaml")
 
 
-def requests(spark: Any) -> dict[str, Any]:  # Any: Spark's session and DataFrames, which this layer does not know
-    """Return the real log by source, split by client number as if two monitors had seen it."""
-    text = spark.read.csv(str(LOG), header=True, schema=COLUMNS)
-    log = text.selectExpr("timestamp_seconds(ts) as ts", "client", "url", "status", "bytes")
-    odd = "cast(substring(client, 2, 10) as int) % 2 = 1"
-    return {"east": log.where(f"not ({odd})"), "west": log.where(odd)}
+def requests(spark: Any, seconds: float, rounds: int) -> Any:  # Any: Spark's session and DataFrames
+    """Return the first requests of the real log in their order, due at a steady rate for so many seconds."""
+    log = spark.read.csv(str(LOG), header=True, schema=COLUMNS).limit(int(seconds * RATE)).coalesce(1)
+    due = f"timestamp_micros({BEGIN}000000 + cast(monotonically_increasing_id() * 1e6 / {RATE} as bigint)) as {DUE}"
+    return log.selectExpr(due, "timestamp_seconds(ts) as ts", "client", "url", "status", "bytes", f"{rounds} as rounds")

@@ -1,128 +1,122 @@
-"""The script of the demo: a burst in the middle of the day, and one node less near its end.
+"""The story of the demo: the run falls behind, says why, separates two functions, and catches up.
 
-Rule 1: the control loop decides by itself; the demo only shows its records.
+Rule 1: the control loop decides by itself; the demo only shows its records and measures batches.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
-from drover.cli.demo_input import requests
+from drover.cli.demo_calibration import DemoWorkload
 from drover.cli.live import Display
-from drover.cli.run_figures import RunFigures
+from drover.cli.run_figures import Entry, RunFigures, seconds_of
+from drover.control.record import PeriodOutcome
 
 if TYPE_CHECKING:
     from drover.control.record import PeriodRecord
     from drover.spark.handle import Handle
 
-NODES: Final = 4
-# Both aggregates on one node: a natural choice as long as their cost is unknown.
-START: Final = {"requests": 0, "counts": 0, "sizes": 0, "busy": 1, "small": 2, "suspects": 3}
-BURST: Final = (0.2, 0.8)  # of the day: long enough for a move on a slow machine, where periods are few
-COPIES: Final = 40  # of every request in the burst
-PERIODS: Final = 24  # of the control loop in the whole run
-# With these settings, the first plan is due some time into the burst.
-CONTROL: Final = {"mode": "auto", "warm_up": 8, "window": 5, "capacity": 1}  # by the model, no move is worth its hop
-LOOK_AT: Final = 0.78  # share of the day; the burst is still on
-SCALE_AT: Final = 0.88
+NODES: Final = 2
+START: Final = {"pseudonyms": 0, "errors": 0, "seals": 0}  # a natural choice as long as their cost is unknown
+TRIGGER: Final = 1.0  # seconds
+CONTROL: Final = {"mode": "auto", "warm_up": 3}  # periods: a demo has few
+LAST: Final = 5  # batches that show how long one takes in the end
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast batches were."""
+
+    batches: int
+    slowest: float  # seconds
+    last: float  # seconds, the median of the last ones
+    requests: float  # per second of batches
 
 
 @dataclass(slots=True)
 class DemoRun:
     """One run of the demo: its input, its progress and its results."""
 
-    inputs: dict[str, Any]  # Any: Spark's DataFrames, which this layer does not know
+    rows: Any  # Any: a DataFrame of Spark, which this layer does not know
     total: int  # rows
-    begin: datetime
-    end: datetime
-    seconds: float
-    results: Any = None  # Any: a Polars DataFrame
+    workload: DemoWorkload
+    results: dict[str, Any] = field(default_factory=dict)  # Any: Polars DataFrames
     messages: list[str] = field(default_factory=list)
+    batches: list[Entry] = field(default_factory=list)  # that had rows of several requests
     periods: int = 0  # of the control loop, already shown
-    proposed: str = ""  # the proposal that was shown last
-    moved: bool = False  # whether the control loop has moved a unit
-    burst: bool = False  # whether the burst has begun
-    looked: bool = False
-    scaled: bool = False
+    health: str = ""  # as it was shown last, without the details
+    moved_by: int | None = None  # number of the plan that the control loop made
     report: str = ""  # path of the HTML page
     figures: RunFigures = field(default_factory=lambda: RunFigures((), (), time.monotonic()))
 
     @property
     def share(self) -> float:
-        """The share of the day that has passed, in event time."""
-        reached = self.figures.event_time
-        return 0.0 if reached is None else (reached - self.begin) / (self.end - self.begin)
+        """The share of all requests that were processed."""
+        return self.figures.rows_in.total() / self.total
+
+    @property
+    def was_too_light(self) -> bool:
+        """Whether nothing moved because nothing had to."""
+        return self.moved_by is None and (self.before is None or self.before.slowest <= TRIGGER)
+
+    @property
+    def before(self) -> Pace | None:
+        """The batches before the move."""
+        return pace_of(one for one in self.batches if self.moved_by is None or one["plan"] < self.moved_by)
+
+    @property
+    def after(self) -> Pace | None:
+        """The batches after the move."""
+        return pace_of(one for one in self.batches if self.moved_by is not None and one["plan"] >= self.moved_by)
 
 
-def prepare(spark: Any, seconds: float) -> DemoRun:  # Any: as in DemoRun
-    """Return a demo run of the log, with every row of the burst repeated COPIES times."""
-    frames = requests(spark)
-    spans = [frame.selectExpr("unix_micros(min(ts))", "unix_micros(max(ts))").first() for frame in frames.values()]
-    first = min(span[0] for span in spans)
-    last = max(span[1] for span in spans)
-    begin, end = (datetime.fromtimestamp(micros / 1e6, UTC) for micros in (first, last))
-    low, high = (int(first + share * (last - first)) for share in BURST)
-    copies = f"explode(sequence(1, if(unix_micros(ts) between {low} and {high}, {COPIES}, 1))) as copy"
-    inputs = {name: frame.selectExpr("*", copies).drop("copy").cache() for name, frame in frames.items()}
-    return DemoRun(inputs, sum(frame.count() for frame in inputs.values()), begin, end, seconds)
+def pace_of(batches: Iterable[Entry]) -> Pace | None:
+    """Return how fast some batches were; None without any."""
+    known = list(batches)
+    if not known:
+        return None
+    seconds = [seconds_of(one) for one in known]
+    rows = sum(sum(one["rowsIn"].values()) for one in known)
+    return Pace(len(known), max(seconds), median(seconds[-LAST:]), rows / sum(seconds))
 
 
 def play_script(demo: DemoRun, handle: Handle, display: Display) -> bool:
-    """Show what happened, do what is due, and return whether the script and all rows are done."""
-    if not demo.burst and demo.share >= BURST[0]:
-        demo.burst = True
-        report_message(demo, display, f"the burst begins: every request arrives {COPIES} times.")
+    """Show what happened since the last call, and return whether all requests are done."""
+    last = demo.batches[-1]["batch"] if demo.batches else 0
+    # Batch 0 has a single request, and the start of Spark's workers.
+    demo.batches += [one for one in handle.batches if one["batch"] > last and sum(one["rowsIn"].values())]
     for record in handle.decisions[demo.periods :]:
         demo.periods += 1
         report_decision(demo, record, display)
-    if demo.moved and not demo.looked and demo.share >= LOOK_AT:
-        demo.looked = True
-        report_message(
-            demo, display, f"node loads, measured in the burst after the move: {percents(demo.figures.loads())}."
-        )
-    if not demo.scaled and demo.share >= SCALE_AT:
-        demo.scaled = True
-        report_message(demo, display, scale(handle))
-    return demo.scaled and demo.figures.rows_in.total() >= demo.total
+    return demo.figures.rows_in.total() >= demo.total
 
 
 def report_decision(demo: DemoRun, record: PeriodRecord, display: Display) -> None:
-    """Show a decision if it is a new proposal or a move; without a trial it is both."""
-    proposal = record.proposal
-    if proposal is None or record.kind not in {"on trial", "moved"}:
-        return
-    moves = ", ".join(f"{move.unit} from node {move.source} to {move.target}" for move in proposal.moves)
-    if proposal.id != demo.proposed:
-        demo.proposed = proposal.id
-        loads = f"node loads {percents(proposal.before)} would be {percents(proposal.after)}"
-        report_message(
-            demo, display, f"period {record.period}, proposal {proposal.id}: {moves}. Why: {record.reason}; {loads}."
-        )
-    if record.kind == "moved":
-        demo.moved = True
-        size = f"{proposal.bytes / 1000:,.1f} kB of state"
-        now = percents(demo.figures.loads())
-        report_message(demo, display, f"period {record.period}, {proposal.id} is carried out, with {size}: {moves}.")
-        report_message(demo, display, f"node loads, measured in the burst before the move: {now}.")
+    """Show whether the run keeps up, if that has changed, and a move with its reason."""
+    health, _, _ = record.health.partition(":")
+    proposal = record.proposal if record.kind == PeriodOutcome.MOVED else None
+    if demo.batches and (health != demo.health or proposal is not None):
+        demo.health = health
+        obstacle = f"; {record.obstacle}" if record.obstacle else ""
+        report_message(demo, display, f"period {record.period}: {record.health}{obstacle}.")
+    if proposal is not None:
+        demo.moved_by = demo.moved_by or record.plan + 1
+        moves = ", ".join(f"{move.unit} from node {move.source} to node {move.target}" for move in proposal.moves)
+        report_message(demo, display, f"period {record.period}: drover moves {moves}. Why: {record.reason}.")
 
 
-def percents(loads: list[float] | tuple[float, ...]) -> str:
-    """Return loads in percent."""
-    return " ".join(f"{load:.1%}" for load in loads)
-
-
-def scale(handle: Handle) -> str:
-    """Remove the last node, and return what moved."""
-    before = handle.plan
-    plan = handle.scale(before.nodes - 1)
-    moved = ", ".join(unit for unit, node in before.node_of.items() if node != plan.node_of[unit]) or "nothing"
-    return (
-        f"plan {plan.number}: {plan.nodes} nodes instead of {before.nodes}; "
-        f"the units of node {plan.nodes} move: {moved}."
-    )
+def closing_line(demo: DemoRun, rate: float) -> str:
+    """Return both figures in one line: batches before the move, and after it."""
+    before, after = demo.before, demo.after
+    if before is None or after is None:
+        return "nothing has moved, so there is no before and after."
+    slow = f"batches of up to {before.slowest:.1f} s, {before.requests:,.0f} requests/s where {rate:,.0f} arrive"
+    fast = f"batches of {after.last:.2f} s in the end, up to {after.requests:,.0f} requests/s"
+    return f"before the move: {slow}; after it: {fast}"
 
 
 def report_message(demo: DemoRun, display: Display, message: str) -> None:

@@ -86,9 +86,18 @@ def show_all(as_json: bool) -> None:
 @click.option("--spark", "on_spark", is_flag=True, help="Compute the rows on Spark.")
 @click.option("--master", default="local[*]", show_default=True, help="Spark master for --spark.")
 @click.option("--out", default=OUT, show_default=True, metavar="FOLDER", help="Folder for all files.")
+@click.option("--resume", is_flag=True, help="Continue after the rows that an interrupted run has finished.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for programs, as the last line.")
 def run_one(
-    name: str, quick: bool, seeds: int | None, jobs: int, on_spark: bool, master: str, out: str, as_json: bool
+    name: str,
+    quick: bool,
+    seeds: int | None,
+    jobs: int,
+    on_spark: bool,
+    master: str,
+    out: str,
+    resume: bool,
+    as_json: bool,
 ) -> None:
     """Run the experiment NAME and check the claims of its paper.
 
@@ -100,21 +109,34 @@ def run_one(
       drover experiment run R-fig6.3 --quick
       drover experiment run B-table3 --seeds 20 --jobs 4 --json
 
+    Each row of an experiment on Spark takes minutes and is kept in NAME.jsonl as soon as it is measured. If the run is
+    interrupted, --resume continues after these rows. It cannot see whether the code has changed since then.
+
     A claim that does not hold is a result, not an error: the exit code is 0. If the rows cannot decide a claim, for
     example one about 200 operators after a quick run, it is reported as "not judged" and as not holding.
     """  # noqa: D301 - click wants the character itself
     from drover_lab import files  # noqa: PLC0415 - numba takes a second to import
     from drover_lab.catalogue import find  # noqa: PLC0415 - as above
+    from drover_lab.resume import resuming  # noqa: PLC0415 - as above
     from drover_lab.run import run  # noqa: PLC0415 - as above
 
     chosen = find(name)
     if chosen.engine and (on_spark or jobs > 1):
         given = "--spark" if on_spark else f"--jobs {jobs}"
         raise DroverError(f"{given} is given, but each row of {name} is a Spark run of its own. Leave the option out.")
-    files.open_folder(out)  # before the work, so that a wrong folder costs no time
+    if resume and not chosen.engine:
+        raise DroverError(
+            f"--resume is given, but {name} does not run on Spark and keeps no rows. Leave the option out."
+        )
+    folder = files.open_folder(out)  # before the work, so that a wrong folder costs no time
+    finished = folder / f"{chosen.name}.jsonl"
+    if not resume:
+        finished.unlink(missing_ok=True)
     with _runner(jobs, master if on_spark else None) as runner, show_row_progress(chosen.name) as progress:
-        result = run(chosen, quick=quick, seeds=seeds, runner=runner, progress=progress)
+        keeping = resuming(finished, runner) if chosen.engine else runner
+        result = run(chosen, quick=quick, seeds=seeds, runner=keeping, progress=progress)
     written = files.write(result, out)
+    finished.unlink(missing_ok=True)
     if as_json:
         click.echo(json.dumps(files.as_data(result, written)))
     else:

@@ -85,7 +85,10 @@ def _body(answer: Json, found: Json) -> Iterator[str]:
     for shape in found.get("shapes", ()):
         (rows, columns) = shape["before"]
         (then_rows, then_columns) = shape["after"]
-        yield f"join {visible(shape['join'])}: spread {then_rows} x {then_columns} instead of {rows} x {columns}"
+        if shape["before"] == shape["after"] and shape.get("asked") is None:
+            yield f"join {visible(shape['join'])}: other weights, spread {rows} x {columns} as before"
+        else:
+            yield f"join {visible(shape['join'])}: spread {then_rows} x {then_columns} instead of {rows} x {columns}"
     for move in found["moves"][:SHOWN]:
         yield describe_move(move)
     if len(found["moves"]) > SHOWN:

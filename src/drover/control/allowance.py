@@ -35,10 +35,13 @@ class Allowance:
         >>> Allowance(0.5).after(360, 100)
         Allowance(fraction=0.5, saved=5.0)
         """
-        hourly = self.fraction * queries
-        most = max(hourly, 1.0) if hourly > 0 else 0.0  # with few queries, one may move now and then
-        return replace(self, saved=min(self.saved + hourly * seconds / HOUR, most))
+        return replace(self, saved=min(self.saved + self.fraction * queries * seconds / HOUR, self.most(queries)))
 
-    def without(self, moved: int) -> Allowance:
+    def most(self, queries: int) -> float:
+        """Return how many moves can be saved up, if the run has so many queries."""
+        hourly = self.fraction * queries
+        return max(hourly, 1.0) if hourly > 0 else 0.0  # with few queries, one may move now and then
+
+    def without(self, moved: float) -> Allowance:
         """Return the allowance after some queries have moved."""
         return replace(self, saved=self.saved - moved)

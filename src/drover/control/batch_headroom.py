@@ -146,7 +146,7 @@ def _givers(timer: PlanTimer, view: View, schedule: Schedule, factors: Mapping[s
     work, faster = _work(timer, view, schedule, factors)
     phases: Phases = timer.usual.model.phases(work)
     busy = faster.busy(schedule)
-    shared = float(busy.sum()) / timer.usual.cores
+    shared = float((busy - faster.waited(schedule)).sum()) / timer.usual.cores
     node = int(np.argmax(busy.sum(axis=0)))
     cores = f"the processor ({schedule.nodes} nodes share {timer.usual.cores:g} cores)"
     nodes = cores if shared >= float(busy.max(axis=1).sum()) else f"node {node} (its core)"

@@ -52,6 +52,18 @@ def remaining_capacity(nodes: int, settings: Control, state: ControlState) -> Fl
     return np.maximum(capacity - taken, LEAST * capacity)
 
 
+def query_capacities(nodes: int, settings: Control, state: ControlState) -> tuple[float, ...]:
+    """Return the capacities by which submitted queries are shared out, in any unit; empty if all nodes are equal.
+
+    Operators take what queries leave, so the load of operators does not count here: otherwise each would wait for the
+    other.
+    """
+    # With a number or `auto`, all nodes have the same capacity, whatever it is; a batch need not compute it.
+    if isinstance(settings.capacity, float) or settings.models_capacity:
+        return ()
+    return tuple(capacities(nodes, settings, state).tolist())
+
+
 def capacities(nodes: int, settings: Control, state: ControlState | None = None) -> Floats:
     """Return the capacity of each node, (n,), in busy seconds per second; 1 where nothing is given or known.
 

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from drover.control.context import ControlContext
+from drover.control.join_memory import memory_reason, room_for, shape_that_fits
 from drover.control.outcome import make_proposal
 from drover.control.record import Proposal, Reshape
 from drover.control.view import View
@@ -165,14 +166,22 @@ def _propose_shape(context: ControlContext, view: View, join: Join) -> Proposal 
     free = np.where(closed, 0.0, np.maximum(problem.capacity - loads, 0.0))
     present = plan.instances[join.name].epochs[-1].grid
     spread = spread_of(join, plan) or present
-    wanted = shape_for(spread, present, measured, free, settings.payback, settings.certainty)
+    quick = shape_for(spread, present, measured, free, settings.payback, settings.certainty)
+    units = np.array(_units(view, plan, join))
+    room = room_for(view, units, present, demand, settings.memory, context.deployment.closed)
+    wanted = shape_that_fits(quick, spread, present, demand, room)
     if wanted == present:
         return None
-    nodes, weights = chosen_nodes(plan, join, wanted, free.tolist())
+    # A node that cannot hold the windows of an instance comes last, as if it had nothing free.
+    nodes, weights = chosen_nodes(plan, join, wanted, np.where(room.nodes(wanted, demand), free, 0.0).tolist())
     shape = Reshape(join.name, present, wanted, weights)
     # These moves carry no state: a new instance starts empty.
     moves = [Move(instance_name(join.name, k), None, nodes[k]) for k in range(present.cells, wanted.cells)]
-    reason = reason_for(shape, measured, [float(free[node]) for node in nodes], nodes)
+    reason = (
+        reason_for(shape, measured, [float(free[node]) for node in nodes], nodes)
+        if wanted == quick
+        else memory_reason(join.name, present, wanted, demand, room)
+    )
     after = _loads_after(loads, problem.capacity, shape, nodes, measured)
     gain = max(view.loads(problem.current)) - max(after)
     return make_proposal(context, view, moves, reason, after, gain=gain, shapes=(shape,))

@@ -136,7 +136,12 @@ def _decisions(unit: str, records: Sequence[PeriodRecord]) -> tuple[str, ...]:
             if made is None
             else [
                 *(move for move in made.moves if move.unit == unit),
-                *(shape for shape in made.shapes if shape.join == unit),
+                # New weights of a join concern all its instances.
+                *(
+                    shape
+                    for shape in made.shapes
+                    if shape.join in (unit, unit.partition("[")[0] * shape.is_reweighting)
+                ),
             ]
         )
         why = record.reason if made is None else dict(made.reasons).get(unit, record.reason)

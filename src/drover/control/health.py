@@ -88,6 +88,6 @@ def bottleneck(pace: BatchPace | None, view: View, *, on_nodes: bool = True) -> 
     each = loads / problem.capacity * view.share
     node = int(np.argmax(each))
     if view.share < 1 and together >= float(each[node]):
-        cores = round(view.share * problem.n)
+        cores = round(view.share * problem.n if pace is None else pace.usual.cores)
         return f"the processor: {problem.n} nodes share {cores} {'core' if cores == 1 else 'cores'}, which"
     return f"node {node}"

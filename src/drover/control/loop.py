@@ -38,6 +38,7 @@ from drover.control.settings import Mode
 from drover.control.shorter_batches import shorten
 from drover.control.tree_step import decide_on_tree
 from drover.control.view import View, detect_change, view_of
+from drover.control.weights import propose_weights, review_weights
 from drover.errors import DroverError, ProblemError
 from drover.placement.policy import propose
 from drover.placement.problem import NOWHERE, Flags
@@ -87,11 +88,22 @@ def _decide(context: ControlContext, view: View) -> Outcome:
         return record_outcome(context, view, PeriodOutcome.WATCHED, reason)
     if (orphans := reassignment.orphaned(view.problem, deployment.closed)).any():
         return _reassign(context, view, orphans)
-    if state.waiting is not None:
+    if state.waiting is not None and not state.waiting.is_reweighting:
         return _review_waiting(context, view, state.waiting)
-    if (reshape := propose_reshape(context, view)) is not None:
-        return accept(context.with_state(trial=None), view, reshape, ())
-    return _improve(context, view)
+    return _change(context, view)
+
+
+def _change(context: ControlContext, view: View) -> Outcome:
+    """Look for another shape of a join, then for other weights, then for moves."""
+    free = context.with_state(waiting=None)
+    if (reshape := propose_reshape(free, view)) is not None:
+        return accept(free.with_state(trial=None), view, reshape, ())
+    if context.settings.mode is Mode.PROPOSE:
+        return review_weights(context, view, _improve(free, view))
+    # Weights come before moves, because they move no state and may make moves unnecessary.
+    if (weights := propose_weights(free, view)) is not None:
+        return accept(free.with_state(trial=None), view, weights, ())
+    return _improve(free, view)
 
 
 def _improve(context: ControlContext, view: View) -> Outcome:

@@ -135,6 +135,11 @@ def accept(context: ControlContext, view: View, proposal: Proposal, refusals: Se
         waiting = context.with_state(waiting=proposal)
         return record_outcome(waiting, view, PeriodOutcome.PROPOSED, proposal.reason, proposal, refusals)
     state = context.state
+    if proposal.is_reweighting:
+        # Nothing moves, so nothing needs a cool-down, and what an earlier proposal promised still holds.
+        joins = [shape.join for shape in proposal.shapes]
+        weighed = context.with_state(weighed={**state.weighed, **dict.fromkeys(joins, state.period)})
+        return record_outcome(weighed, view, PeriodOutcome.MOVED, proposal.reason, proposal, refusals)
     changed = [*(move.unit for move in proposal.moves), *(shape.join for shape in proposal.shapes)]
     promise = Promise(proposal.id, state.period, proposal.seconds_after) if proposal.seconds_after else None
     moved = context.with_state(moved={**state.moved, **dict.fromkeys(changed, state.period)}, promise=promise)

@@ -13,10 +13,12 @@ import numpy as np
 
 from drover.control.capacity import modelled_capacity
 from drover.control.context import ControlContext
+from drover.control.engine_choice import EngineChoice
 from drover.control.health import PHASES
 from drover.control.lateness import BatchPace, pace_of
 from drover.control.settings import Mode
 from drover.control.view import View
+from drover.flow.pipelining import may_be_streamed
 from drover.load.batch_capacity import NodeCapacity
 
 ROOM: Final = 1.1  # a trigger or a number of nodes that is named has a tenth to spare
@@ -63,8 +65,8 @@ def _beyond_any_plan(context: ControlContext, view: View, pace: BatchPace | None
     problem = view.problem
     nodes = context.deployment.open
     known = modelled_capacity(problem.n, context.settings, context.state)
-    cores = float(nodes) if known is None else min(known.cores, nodes)
-    core = float(problem.capacity.mean()) / view.share  # busy seconds per second that one core offers
+    at_once = float(nodes) if known is None else min(known.at_once, nodes)
+    core = float(problem.capacity.mean()) / view.share  # busy seconds per second that a node with a core can spend
     largest = int(np.argmax(problem.load))
     if problem.load[largest] > core:
         times = problem.load[largest] / core
@@ -77,30 +79,36 @@ def _beyond_any_plan(context: ControlContext, view: View, pace: BatchPace | None
             f"{ends} needs {heavy / core:.2g} times what a core gives a node, and its operators run one after another"
         )
     total = float(problem.load.sum())
-    if total <= core * cores:
+    if total <= core * at_once:
         return None
     return _too_few(nodes, math.ceil(total / core), known, pace)
 
 
 def _heaviest_path(context: ControlContext, view: View) -> tuple[tuple[str, ...], float]:
-    """Return the operators of the heaviest path and its busy seconds per second: within a batch, no plan divides it."""
+    """Return the operators of the heaviest path and its busy seconds per second: within a batch, no plan divides it.
+
+    Between resident nodes, streamed operators of a path work side by side, so they do not count.
+    """
     loads = view.profile.loads()
+    network = context.deployment.network
+    resident = any(batch.engine == EngineChoice.RESIDENT for batch in context.state.batches[-1:])
+    divided = may_be_streamed(network) if resident else frozenset[str]()
     spread = {join for join, made in context.deployment.plan.instances.items() if made.others}
     best: dict[str, tuple[tuple[str, ...], float]] = {}  # by stream
-    for operator in context.deployment.network.order:
+    for operator in network.order:
         before = max((best.get(stream, ((), 0.0)) for stream in operator.inputs), key=lambda one: one[1])
-        own = 0.0 if operator.name in spread else float(loads[operator.name])
+        own = 0.0 if operator.name in spread or operator.name in divided else float(loads[operator.name])
         best |= dict.fromkeys(operator.outputs, ((*before[0], operator.name), before[1] + own))
     return max(best.values(), key=lambda one: one[1], default=((), 0.0))
 
 
 def _too_few(nodes: int, needed: int, known: NodeCapacity | None, pace: BatchPace | None) -> str:
     few = f"no plan of these {nodes} nodes carries this load"
-    if known is None or needed <= known.cores:
+    if known is None or needed <= known.at_once:
         return f"{few}: add nodes; {needed} would do"
     longer = None if pace is None else _longer_trigger(pace)
     slower = "" if longer is None else f", or a trigger of {longer:.2g} s"
-    return f"{few}: {known.cores:g} cores are too few; {needed} would do{slower}"
+    return f"{few}: {known.cores:g} cores are too few; {math.ceil(needed * known.computing)} would do{slower}"
 
 
 def _longer_trigger(pace: BatchPace) -> float | None:

@@ -1,25 +1,30 @@
 """How long a batch takes under a plan: hop by hop, with what its cuts cost.
 
 Rule 1: a plan is compared with the current one, by the same model. So whatever the model gets wrong of both does not
-matter. Rule 2: operators of one path do not work side by side within a batch. Cutting a chain adds a hop, and no speed.
+matter. Rule 2: operators of one path work side by side within a batch only if they are streamed, on resident nodes.
+Otherwise, cutting a chain adds a hop, and no speed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from drover.control.capacity import recent_periods, row_rate
 from drover.control.context import ControlContext, Deployment
+from drover.control.engine_choice import EngineChoice
 from drover.control.view import View
 from drover.flow.instances import whole_name
+from drover.flow.parking import Parking
+from drover.flow.pipelining import best_pieces, streamed_operators
 from drover.flow.schedule import HopNode, Schedule, make_schedule
 from drover.load.arrays import Floats, Ints
 from drover.load.batch_capacity import UsualBatches, usual_batches
-from drover.load.batch_model import BatchWork, PredictedSeconds, hop_seconds
+from drover.load.batch_model import BatchWork, NodeTime, PredictedSeconds, hop_seconds, work_seconds
 from drover.load.links import row_bytes
+from drover.load.window import waiting_shares
 from drover.placement.problem import NOWHERE
 
 
@@ -36,6 +41,7 @@ class PlanTimer:
     sizes: Mapping[str, float]  # bytes per second, by stream
     work: float = 1.0  # seconds of nodes that are predicted for a batch of the current plan
     copies: float = 1.0  # rows per second that the router sends under the current plan
+    waiting: Mapping[str, float] = field(default_factory=dict)  # share of a load that needs no core, by operator
 
     @property
     def span(self) -> float:
@@ -66,7 +72,13 @@ class PlanTimer:
 
     def work_of(self, schedule: Schedule) -> float:
         """Return the seconds of nodes in a batch."""
-        return hop_seconds(self.busy(schedule), self.usual.cores) or 1.0
+        whole = NodeTime(self.busy(schedule), self.waited(schedule))
+        if self.usual.newest.engine != EngineChoice.RESIDENT:
+            return hop_seconds(whole, self.usual.cores) or 1.0
+        loads = {name: self.loads[name] for name in streamed_operators(schedule, Parking())}
+        pieces = best_pieces(schedule, frozenset(loads), {name: self.span * load for name, load in loads.items()})
+        streamed = NodeTime(self._summed(schedule, loads), self._summed(schedule, self._without_core(loads)))
+        return work_seconds(whole, streamed, self.usual.cores, pieces) or 1.0
 
     def copies_of(self, schedule: Schedule) -> float:
         """Return the rows per second that the router sends to nodes."""
@@ -75,14 +87,29 @@ class PlanTimer:
 
     def busy(self, schedule: Schedule) -> Floats:
         """Return, (hops, n), the busy seconds of nodes in a batch, with the cost of cuts."""
-        found = np.zeros((schedule.hops, schedule.nodes))
+        found = self._summed(schedule, self.loads)
         start = self.usual.model.cut_price(1.0, 0.0, 0.0)
-        for place, operators in schedule.runs.items():
-            names = (one.name if one.name in self.loads else whole_name(one) for one in operators)
-            found[place] += start + self.span * sum(self.loads[name] for name in names)
+        for place in schedule.runs:
+            found[place] += start
         for stream, place in _ends(schedule):
             found[place] += self.usual.model.cut_price(0.0, 1.0, self.span * self.sizes[stream])
         return found
+
+    def waited(self, schedule: Schedule) -> Floats:
+        """Return, (hops, n), the busy seconds of nodes in a batch that need no core."""
+        return self._summed(schedule, self._without_core(self.loads))
+
+    def _summed(self, schedule: Schedule, loads: Mapping[str, float]) -> Floats:
+        """Return, (hops, n), the sums of some loads for a batch, by the place where they run."""
+        found = np.zeros((schedule.hops, schedule.nodes))
+        for place, operators in schedule.runs.items():
+            names = (one.name if one.name in self.loads else whole_name(one) for one in operators)
+            found[place] += self.span * sum(loads.get(name, 0.0) for name in names)
+        return found
+
+    def _without_core(self, loads: Mapping[str, float]) -> dict[str, float]:
+        """Return the part of some loads that needs no core."""
+        return {name: load * self.waiting.get(name, 0.0) for name, load in loads.items()}
 
 
 def plan_timer(context: ControlContext, view: View) -> PlanTimer | None:
@@ -100,7 +127,8 @@ def plan_timer(context: ControlContext, view: View) -> PlanTimer | None:
     loads |= dict(zip(problem.units, map(float, problem.load), strict=True))
     rows = {name: float(each) for name, each in profile.stream_rates().items()}
     sizes = {name: each * row_bytes(profile.network.streams[name]) for name, each in rows.items()}
-    timer = PlanTimer(context.deployment, problem.units, usual, rate, loads, rows, sizes)
+    waiting = waiting_shares(recent_periods(context.settings, context.state))
+    timer = PlanTimer(context.deployment, problem.units, usual, rate, loads, rows, sizes, waiting=waiting)
     now = timer.schedule_of(problem.current)
     return replace(timer, work=timer.work_of(now), copies=timer.copies_of(now))
 

@@ -15,7 +15,7 @@ from drover.control.loop import step
 from drover.control.record import PeriodOutcome, PeriodRecord, Proposal, why_base_changed
 from drover.control.settings import Mode
 from drover.errors import DroverError, nearest
-from drover.flow.instances import reshape, spread_joins, with_requested_spread
+from drover.flow.instances import reshape, spread_joins, with_requested_spread, with_weights
 from drover.network.model import Network
 from drover.placement.plan import Plan, apply
 
@@ -97,7 +97,9 @@ def apply_proposal(plan: Plan, proposal: Proposal, network: Network) -> Plan:
     for shape in proposal.shapes:
         join = next(each for each in spread_joins(network) if each.name == shape.join)
         nodes = [move.target for move in proposal.moves if move.unit.startswith(f"{shape.join}[")]
-        if shape.after != shape.before:
+        if shape.is_reweighting:
+            plan = with_weights(plan, shape.join, shape.weights)
+        elif shape.after != shape.before:
             plan = reshape(plan, join, shape.after, nodes, shape.weights)
         if shape.asked is not None:
             plan = with_requested_spread(plan, shape.join, shape.asked)
@@ -110,7 +112,10 @@ def is_applied(plan: Plan, proposal: Proposal) -> bool:
     spread = plan.instances
     placed = all(places.get(move.unit) == move.target for move in proposal.moves)
     shaped = all(
-        shape.join in spread and spread[shape.join].epochs[-1].grid == shape.after for shape in proposal.shapes
+        shape.join in spread
+        and spread[shape.join].epochs[-1].grid == shape.after
+        and (not shape.is_reweighting or spread[shape.join].weights == shape.weights)
+        for shape in proposal.shapes
     )
     return plan.number > proposal.base and placed and shaped
 

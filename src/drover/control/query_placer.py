@@ -4,12 +4,13 @@ Rule 1: a topic is what a query reads of a stream: the rows with one value in on
 share topics are placed together, so that a row is sent to few nodes.
 Rule 2: a query is placed when it is accepted. The query log keeps its node, and after a restart the placer is restored
 from the log.
-Rule 3: when nodes are lost, only their queries are placed again. When nodes are added, all queries are placed again.
+Rule 3: when nodes are lost, only their queries are placed again. When nodes are added, no query moves: new queries go
+there, and `refine` moves others within its budget.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,12 +19,15 @@ import polars as pl
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
+from drover.control.node_shares import NodeShares, share_out
+from drover.control.refinement import STATELESS, Refinement
 from drover.errors import DroverError
 from drover.flow.query_log.log import PLACED
 from drover.herding.herd import Herd, Snapshot
 from drover.load.arrays import Flags, Floats, Ints
 
 POLICY = "gather"
+UNLIKE = 0.1  # relative change of a node's share of the capacity that is taken over; less is noise of the measurement
 LEAST = 4_096  # topics; below this number, unused ones are not worth forgetting
 
 
@@ -48,12 +52,24 @@ class TopicsRead:
 class QueryPlacer:
     """Places the queries of one run. The first call compiles kernels, which may take ten seconds."""
 
-    def __init__(self, nodes: int, rng: Generator, closed: Collection[int] = (), policy: str = POLICY) -> None:
+    def __init__(
+        self,
+        nodes: int,
+        rng: Generator,
+        closed: Collection[int] = (),
+        policy: str = POLICY,
+        expected: Sequence[tuple[Sequence[Hashable], float]] = (),
+    ) -> None:
         self._rng = rng
+        self._expected = expected  # topics of a type, and how many queries of it
+        self._shares: NodeShares | None = None  # of the expected queries, on the nodes of `_shared_on`
+        self._shared_on: Floats = np.empty(0)
         self._policy = policy
-        self._sizes = _sizes(nodes, closed)
+        self._sizes = _sizes(nodes, closed)  # (nodes,)
         self._topics: dict[Hashable, int] = {}
         self._rates: list[float] = []
+        self._measured: list[bool] = []  # whether a rate is measured; the others are the usual one
+        self._usual = 1.0  # mean of the rates that were measured last
         # The herd numbers its queries itself and reuses numbers; the query log never does.
         self._member_of: dict[int, int] = {}  # number in the query log, by number in the herd
         self._number_of: dict[int, int] = {}  # number in the herd, by number in the query log
@@ -73,16 +89,19 @@ class QueryPlacer:
         if not len(members):
             return pl.DataFrame(schema=PLACED)
         start, source = self._packed(topics)
+        preferred = self._preferred(start, source)
         if self._herd is None:
             self._herd = self._fresh(self._sizes)
         elif self._known < len(self._rates):
             self._herd.add_sources(self._rates[self._known :])
         self._known = len(self._rates)
-        numbers = self._herd.arrive_many(start, source, weights)
+        numbers = self._herd.arrive_many(start, source, weights, np.full(len(members), STATELESS), preferred)
         self._map(members, numbers)
         return self.nodes_of(members)
 
-    def restore(self, members: Sequence[int] | Ints, topics: TopicsRead, nodes: ArrayLike) -> None:
+    def restore(
+        self, members: Sequence[int] | Ints, topics: TopicsRead, nodes: ArrayLike, weights: ArrayLike = ()
+    ) -> None:
         """Add queries that have nodes already. The next `set_nodes` places those again whose node is closed or gone."""
         if not len(members):
             return
@@ -103,8 +122,8 @@ class QueryPlacer:
                 query=count,
                 start=start,
                 source=source,
-                weight=np.ones(len(members)),
-                state=np.zeros(len(members)),
+                weight=np.asarray(weights, dtype=np.float64) if np.size(weights) else np.ones(len(members)),
+                state=np.full(len(members), STATELESS),
                 server=server,
                 free=np.empty(0, dtype=np.int64),
                 arrived=len(members),
@@ -130,6 +149,8 @@ class QueryPlacer:
         kept = set(used.tolist())
         self._topics = {topic: int(np.searchsorted(used, t)) for topic, t in self._topics.items() if t in kept}
         self._rates = [self._rates[t] for t in used]
+        self._measured = [self._measured[t] for t in used]
+        self._shares = None  # it has the old numbers of topics
         self._known = len(used)
         self._many = max(2 * len(used), LEAST)  # doubling keeps the cost per added topic constant
         self._herd = Herd.restored(replace(saved, rate=np.array(self._rates), source=source), self._rng)
@@ -147,11 +168,39 @@ class QueryPlacer:
             )
         self._herd.relocate(self._number_of[member], node)
 
-    def refine(self, most: int) -> list[int]:
-        """Move at most `most` queries so that rows are sent to fewer nodes, and return their numbers."""
-        if self._herd is None:
-            return []
-        return [self._member_of[move.query] for move in self._herd.refine(queries=most)]
+    def refine(self, most: float) -> Refinement:
+        """Move queries off nodes above their limit, and then queries whose rows then travel to fewer nodes.
+
+        All moves together are charged at most `most`, see `Refinement.charge`.
+        """
+        if self._herd is None or not self._number_of:
+            return Refinement()
+        before = self._herd.snapshot()
+        unit = float(before.state.mean())
+        was = self.replication
+        relieved = [move.query for move in self._herd.relieve(most * unit, queries=most)]
+        left = most * unit - self._bytes(before, relieved)
+        self._herd.refine(max(left, 0.0), queries=most - len(relieved))
+        moved = before.query[before.server != self._herd.servers_of(before.query)].tolist()
+        return Refinement(
+            tuple(sorted(self._member_of[query] for query in moved)),
+            len(set(relieved) & set(moved)),
+            self._bytes(before, moved) - STATELESS * len(moved),
+            unit,
+            was,
+            self.replication,
+        )
+
+    def _bytes(self, saved: Snapshot, queries: Sequence[int]) -> float:
+        return float(saved.state[np.isin(saved.query, queries)].sum())
+
+    def update_states(self, members: Sequence[int] | Ints, sizes: ArrayLike) -> None:
+        """Take the measured bytes of state of queries, (n,); unknown numbers are ignored."""
+        numbers = [self._number_of.get(member, -1) for member in np.asarray(members, dtype=np.int64).tolist()]
+        found: Ints = np.array(numbers, dtype=np.int64)
+        here = found >= 0
+        if here.any() and self._herd is not None:
+            self._herd.set_state(found[here], np.asarray(sizes, dtype=np.float64)[here] + STATELESS)
 
     def nodes_of(self, members: Sequence[int] | Ints) -> pl.DataFrame:
         """Return `number` and `node` of queries; those that are not placed are left out."""
@@ -161,30 +210,44 @@ class QueryPlacer:
         nodes = self._herd.servers_of([self._number_of[member] for member in here])
         return pl.DataFrame({"number": here, "node": nodes}, schema=PLACED)
 
-    def set_nodes(self, nodes: int, closed: Collection[int] = ()) -> pl.DataFrame:
-        """Change the nodes, and return `number` and `node` of the queries that are placed again."""
-        before = self._sizes
-        self._sizes = _sizes(nodes, closed)
+    def set_nodes(
+        self,
+        nodes: int,
+        closed: Collection[int] = (),
+        capacity: Sequence[float] = (),
+        waiting: Collection[int] = (),
+    ) -> pl.DataFrame:
+        """Change the nodes, and return `number` and `node` of the queries that are placed again.
+
+        These are the queries of nodes that are closed or gone, and those of `waiting`, which have not run yet and so
+        move for nothing. `capacity` is what each node can spend, in any unit.
+        """
+        self._sizes = _sizes(nodes, closed, capacity)
         if self._herd is None:
             return pl.DataFrame(schema=PLACED)
-        saved = self._herd.snapshot()
+        now = self._herd.capacity
         # The herd keeps a server for every node it ever had; those beyond `nodes` get capacity 0.
-        sizes = np.zeros(max(len(saved.capacity), nodes))
+        sizes = np.zeros(max(len(now), nodes))
         sizes[:nodes] = self._sizes
-        if np.array_equal(sizes[: len(saved.capacity)], saved.capacity) and len(sizes) == len(saved.capacity):
+        if _similar(now, sizes):
             return pl.DataFrame(schema=PLACED)
-        # New capacity is used only if all queries are placed again, because placed queries stay where they are.
-        grows = bool((self._sizes[: len(before)] > before[:nodes]).any()) or nodes > len(before)
-        orphaned = np.full(len(saved.query), fill_value=True) if grows else sizes[saved.server] <= 0
+        saved = self._herd.snapshot()
+        fresh = [self._number_of[member] for member in waiting if member in self._number_of]
+        orphaned = (sizes[saved.server] <= 0) | np.isin(saved.query, fresh)
         self._rebuild(saved, sizes, orphaned)
         return self._place_again(saved, orphaned)
 
     def update_rates(self, rates: Mapping[Any, float]) -> None:  # Any: topics
-        """Take the measured rates of topics, in rows per second; topics that are not named keep theirs."""
+        """Take the measured rates of topics, in any unit. Topics that were never measured get their mean."""
         changed = {self._topics[topic]: rate for topic, rate in rates.items() if topic in self._topics}
+        if not changed:
+            return
+        self._usual = sum(changed.values()) / len(changed)
         for number, rate in changed.items():
             self._rates[number] = rate
-        if changed and self._herd is not None and self._known == len(self._rates):
+            self._measured[number] = True
+        self._rates = [rate if known else self._usual for rate, known in zip(self._rates, self._measured, strict=True)]
+        if self._herd is not None and self._known == len(self._rates):
             self._herd.set_rates(self._rates)
 
     def _rebuild(self, saved: Snapshot, sizes: Floats, orphaned: Flags) -> None:
@@ -204,6 +267,8 @@ class QueryPlacer:
                 server=saved.server[stay],
                 # Their numbers are free again; otherwise the herd would grow with every lost node.
                 free=np.concatenate([saved.query[orphaned], saved.free]),
+                # They arrive again. Counted twice, they would look like queries that have left.
+                arrived=saved.arrived - int(orphaned.sum()),
             ),
             self._rng,
         )
@@ -216,7 +281,9 @@ class QueryPlacer:
             return pl.DataFrame(schema=PLACED)
         source = saved.source[np.repeat(orphaned, np.diff(saved.start))]
         start = np.concatenate([[0], np.cumsum(lengths)])
-        numbers = self._herd.arrive_many(start, source, saved.weight[orphaned], saved.state[orphaned])
+        # Of topics that the herd does not know yet, no query is there.
+        preferred = self._preferred(start, source)
+        numbers = self._herd.arrive_many(start, source, saved.weight[orphaned], saved.state[orphaned], preferred)
         for number in saved.query[orphaned].tolist():
             del self._member_of[number]
         self._map(members, numbers)
@@ -224,12 +291,33 @@ class QueryPlacer:
 
     def _packed(self, read: TopicsRead) -> tuple[Ints, Ints]:
         """Return the topics of queries as the arrays of a herding problem; new topics get numbers."""
-        numbers = self._topics
-        found = np.array([numbers.setdefault(topic, len(numbers)) for topic in read.topics], dtype=np.int64)
-        self._rates += [1.0] * (len(numbers) - len(self._rates))  # until they are measured
+        found = self._numbers(read.topics)
         source = found[read.topic]
         query = np.repeat(np.arange(len(read.start) - 1), np.diff(read.start))
         return read.start, source[np.lexsort((source, query))]
+
+    def _numbers(self, topics: Iterable[Hashable]) -> Ints:
+        numbers = self._topics
+        found = np.array([numbers.setdefault(topic, len(numbers)) for topic in topics], dtype=np.int64)
+        more = len(numbers) - len(self._rates)
+        self._rates += [self._usual] * more  # until they are measured
+        self._measured += [False] * more
+        return found
+
+    def _preferred(self, start: Ints, source: Ints) -> Floats:
+        """Return the node that each query prefers, (n,), or -1; empty if no queries are expected."""
+        if not self._expected:
+            return np.empty(0)
+        if self._shares is None or not np.array_equal(self._shared_on, self._sizes):
+            counts: dict[tuple[int, ...], float] = {}
+            for topics, count in self._expected:
+                of_type = tuple(sorted(self._numbers(topics).tolist()))
+                counts[of_type] = counts.get(of_type, 0.0) + count
+            types = [np.array(one, dtype=np.int64) for one in counts]
+            rates = np.array(self._rates)
+            self._shares = share_out(types, np.array([*counts.values()]), rates, self._sizes)
+            self._shared_on = self._sizes
+        return self._shares.preferred(start, source, self._rng.random(len(start) - 1))
 
     def _fresh(self, sizes: Floats) -> Herd:
         # The herd starts with all servers and then closes some: a capacity of 0 is not allowed at the start.
@@ -245,7 +333,20 @@ class QueryPlacer:
         self._member_of.update(zip(numbers.tolist(), placed, strict=True))
 
 
-def _sizes(nodes: int, closed: Collection[int]) -> Floats:
-    """Return the capacity of each node: 1, or 0 if it is closed. If all are closed, queries must run anyway: all 1."""
-    open_ones = np.array([float(node not in closed) for node in range(nodes)])
-    return open_ones if open_ones.any() else np.ones(nodes)
+def _sizes(nodes: int, closed: Collection[int], capacity: Sequence[float] = ()) -> Floats:
+    """Return the size of each node: its capacity relative to the mean, or 0 if it is closed.
+
+    A capacity that is not given is 1. If all nodes are closed, queries must run anyway, so all are open.
+    """
+    given = np.array([*capacity[:nodes], *[1.0] * (nodes - len(capacity))])
+    given = given / given.mean()
+    open_ones = np.array([node not in closed for node in range(nodes)])
+    return np.where(open_ones, given, 0.0) if open_ones.any() else given
+
+
+def _similar(now: Floats, wanted: Floats) -> bool:
+    """Return whether the same nodes are open, with about the same shares of the capacity."""
+    if len(now) != len(wanted) or ((now > 0) != (wanted > 0)).any():
+        return False
+    shares = now / now.sum()
+    return bool((np.abs(wanted / wanted.sum() - shares) <= UNLIKE * shares).all())

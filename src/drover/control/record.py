@@ -39,7 +39,7 @@ class RefusedMove:
 
 @dataclass(frozen=True, slots=True)
 class Reshape:
-    """A join that gets another grid; `weights` are those of its rows and columns, equal if empty.
+    """A join that gets another grid, or other weights; `weights` are those of its rows and columns, equal if empty.
 
     `asked` is the spread that was requested by hand, if any. The grid may then be the same as before.
     """
@@ -50,7 +50,15 @@ class Reshape:
     weights: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
     asked: Spread | None = None
 
+    @property
+    def is_reweighting(self) -> bool:
+        """Whether only the weights change."""
+        return self.before == self.after and self.asked is None
+
     def __str__(self) -> str:
+        if self.is_reweighting:
+            rows, columns = (" : ".join(f"{weight:.3g}" for weight in weights) for weights in self.weights)
+            return f"{self.join}: {self.after}, rows by {rows}, columns by {columns}"
         return f"{self.join}: {self.before} -> {self.after}"
 
 
@@ -76,6 +84,11 @@ class Proposal:
     reasons: tuple[tuple[str, str], ...] = ()  # unit and reason, if units move for different reasons
     seconds_before: float = 0.0  # of a batch, as the model has it; 0 if there is no model
     seconds_after: float = 0.0  # of a batch, which it promises
+
+    @property
+    def is_reweighting(self) -> bool:
+        """Whether it only changes weights of joins."""
+        return bool(self.shapes) and not self.moves and all(shape.is_reweighting for shape in self.shapes)
 
     @property
     def bytes(self) -> float:

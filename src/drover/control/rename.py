@@ -36,7 +36,9 @@ def renamed_state(state: ControlState, renamed: Mapping[str, str]) -> ControlSta
     """Return the state with the new names of operators and their streams, and without proposals."""
     periods = tuple(_period(period, renamed) for period in state.window.periods)
     moved = _renamed_keys(state.moved, renamed)
-    return replace(state, window=replace(state.window, periods=periods), moved=moved, trial=None, waiting=None)
+    weighed = _renamed_keys(state.weighed, renamed)
+    window = replace(state.window, periods=periods)
+    return replace(state, window=window, moved=moved, weighed=weighed, trial=None, waiting=None)
 
 
 def _period(period: Period, renamed: Mapping[str, str]) -> Period:

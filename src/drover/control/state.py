@@ -30,13 +30,14 @@ class ControlState:
 
     window: Window = field(default_factory=lambda: Window(MEMORY))
     moved: Mapping[str, int] = field(default_factory=dict)  # period of each unit's last move
+    weighed: Mapping[str, int] = field(default_factory=dict)  # period in which each join got its last weights
     move_cost: MoveCost = field(default_factory=MoveCost)
     last_change: int = 0  # period of the last lasting change of load; decisions ignore earlier periods
     known_from: int = 0  # first period that counts as usual; a rate seen since then is not a change
     placed: bool = False  # whether the first plan from scratch was decided on
     trial: Proposal | None = None  # has to prove itself before it is accepted
     waiting: Proposal | None = None  # waits to be applied
-    speeds: tuple[tuple[float, ...], ...] = ()  # by period and node: CPU seconds per second of its tasks; 0: unknown
+    speeds: tuple[tuple[float, ...], ...] = ()  # by period and node: busy seconds per second of its tasks; 0: unknown
     query_loads: tuple[tuple[float, ...], ...] = ()  # by period and node: busy seconds per second of submitted queries
     batches: tuple[BatchMeasure, ...] = ()  # of the last periods, oldest first
     backlogs: tuple[float, ...] = ()  # by period: rows that wait at the sources; -1: unknown
@@ -103,6 +104,7 @@ def to_json(state: ControlState) -> dict[str, Any]:  # Any: JSON
         # The keys keep the words of earlier versions, so that their checkpoints can be read.
         "periods": [period_to_json(period) for period in state.window.periods],
         "moved": dict(state.moved),
+        "weighed": dict(state.weighed),
         "price": asdict(state.move_cost),
         "since": state.last_change,
         "known": state.known_from,
@@ -123,6 +125,7 @@ def state_of(body: Mapping[str, Any]) -> ControlState:  # Any: JSON
     return ControlState(
         Window(MEMORY, tuple(map(period_of, body["periods"]))),
         {str(unit): int(period) for unit, period in body["moved"].items()},
+        {str(join): int(period) for join, period in body.get("weighed", {}).items()},  # absent in files of older runs
         MoveCost(**body["price"]),
         int(body["since"]),
         int(body["known"]),
@@ -144,7 +147,7 @@ def period_to_json(period: Period) -> dict[str, Any]:  # Any: JSON
         "seconds": period.seconds,
         "sources": dict(period.sources),
         "samples": {
-            name: [dict(one.rows_in), dict(one.rows_out), one.busy, one.state_bytes]
+            name: [dict(one.rows_in), dict(one.rows_out), one.busy, one.state_bytes, one.waited]
             for name, one in period.samples.items()
         },
     }
@@ -156,6 +159,7 @@ def period_of(body: Mapping[str, Any]) -> Period:  # Any: JSON
     return Period(int(body["number"]), float(body["seconds"]), body["sources"], samples)
 
 
-def _counts(sample: list[Any]) -> tuple[dict[str, float], dict[str, float], float, int]:
-    rows_in, rows_out, busy, size = sample
-    return dict(rows_in), dict(rows_out), float(busy), int(size)
+def _counts(sample: list[Any]) -> tuple[dict[str, float], dict[str, float], float, int, float]:
+    rows_in, rows_out, busy, size, *rest = sample
+    (waited,) = rest or (0.0,)  # absent in files of older runs
+    return dict(rows_in), dict(rows_out), float(busy), int(size), float(waited)

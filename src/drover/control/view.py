@@ -42,7 +42,7 @@ class View:
     profile: Profile
     hierarchy: Hierarchy | None = None  # of a run on a tree of nodes
     sizes: tuple[Size, ...] = ()  # on a tree: (m,) sizes in the last period, in the order of its units
-    share: float = 1.0  # of a core that a node gets if all nodes work; its capacity is for that case
+    share: float = 1.0  # of the time for which a node can be busy if all work; its capacity is for that case
     late: bool = False  # whether batches are too long because of what nodes do
 
     @property

@@ -12,10 +12,13 @@ from typing import Final
 import numpy as np
 
 from drover.diffusion.cost import Demand, memory, overhead, received
+from drover.diffusion.epochs import splits_by_row
+from drover.diffusion.split import shares_of
 from drover.errors import DroverError
 from drover.load.arrays import Floats
-from drover.network.grid import MOST_CELLS, WHOLE, Grid
+from drover.network.grid import MOST_CELLS, WHOLE, Epoch, Grid
 
+Weights = tuple[tuple[float, ...], tuple[float, ...]]  # of rows, and of columns or of the cells of each row
 HIGH: Final = 0.8  # fraction of their capacity above which the nodes of a join are overloaded
 
 
@@ -140,3 +143,28 @@ def weights_of(free: Sequence[float] | Floats, grid: Grid = WHOLE) -> tuple[Floa
         )
     table = values.reshape(grid)
     return table.sum(axis=1), table.sum(axis=0)
+
+
+def weights_by_row(free: Sequence[float] | Floats, grid: Grid) -> Weights:
+    """Return the weights of rows, (r,), and those of columns within each row, (r * c,), from those of cells, (r * c,).
+
+    They split every grid exactly. In a single row or column, there is one weight for each column, (c,).
+    """
+    rows, columns = weights_of(free, grid)
+    if splits_by_row(grid):
+        columns = np.asarray(free, dtype=np.float64)
+    return tuple(rows.tolist()), tuple(columns.tolist())
+
+
+def shares_of_cells(weights: Weights, epoch: Epoch) -> Floats:
+    """Return the share of the pairs that each cell makes with these weights, (r * c,); equal if they do not fit."""
+    grid = epoch.grid
+    rows, columns = weights
+    first = shares_of(rows) if len(rows) == grid.rows else np.full(grid.rows, 1 / grid.rows)
+    if epoch.by_row and len(columns) == grid.cells:
+        within = np.array([shares_of(row) for row in np.reshape(columns, grid)])
+    elif not epoch.by_row and len(columns) == grid.columns:
+        within = np.tile(shares_of(columns), (grid.rows, 1))
+    else:
+        within = np.full(grid, 1 / grid.columns)
+    return np.asarray((first[:, None] * within).ravel())

@@ -1,6 +1,6 @@
 """Epochs: the grid of a join changes while it runs, and every pair is still made exactly once.
 
-The rule, for any change at any time: a row goes to the cells of its row (for the right stream: column) in the current
+The rule, for any change at any time: a row goes to the cells of its row (for the right stream: columns) in the current
 epoch *and in every older epoch that still has rows in a window*. A pair belongs to the older of the two epochs in which
 its rows arrived, and only the cell at the crossing of its row and column in that epoch makes it.
 
@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from drover.diffusion.split import Draws, part_of
+from drover.diffusion.split import Draws, digit_of, part_of
 from drover.errors import DroverError
 from drover.load.arrays import Flags, Ints
 from drover.network.grid import WHOLE, Epoch, Grid, check_grid
@@ -43,13 +43,20 @@ def instances(epochs: Epochs) -> int:
     return max(epoch.grid.cells for epoch in epochs)
 
 
-def cells_of(draws: Draws, side: int, grid: Grid, cells: int) -> Flags:
+def splits_by_row(grid: Grid) -> bool:
+    """Return whether it makes a difference that each row of a grid has columns of its own."""
+    return grid.rows > 1 and grid.columns > 1
+
+
+def cells_of(draws: Draws, side: int, grid: Grid, cells: int, *, by_row: bool = False) -> Flags:
     """Return whether each row, (n,), goes to each cell, (cells,), of a grid: (n, cells)."""
     # Cells are numbered row by row; the last instances belong to larger grids of other epochs.
-    part = part_of(draws, parts(grid, side))
     numbers = np.arange(cells)
-    mine = numbers // grid.columns if side == LEFT else numbers % grid.columns
-    return np.asarray((part[:, None] == mine[None, :]) & (numbers < grid.cells)[None, :])
+    inside = (numbers < grid.cells)[None, :]
+    if side == LEFT:
+        return np.asarray((part_of(draws, grid.rows)[:, None] == (numbers // grid.columns)[None, :]) & inside)
+    part = digit_of(draws[:, None], grid.columns, (numbers // grid.columns if by_row else numbers * 0)[None, :])
+    return np.asarray((part == (numbers % grid.columns)[None, :]) & inside)
 
 
 def destinations(draws: Draws, side: int, epochs: Epochs) -> Flags:
@@ -57,7 +64,7 @@ def destinations(draws: Draws, side: int, epochs: Epochs) -> Flags:
     count = instances(epochs)
     found = np.zeros((len(draws), count), dtype=np.bool_)
     for epoch in epochs:
-        found |= cells_of(draws, side, epoch.grid, count)
+        found |= cells_of(draws, side, epoch.grid, count, by_row=epoch.by_row)
     return found
 
 
@@ -70,12 +77,13 @@ def owners(left: tuple[Ints, Draws], right: tuple[Ints, Draws], epochs: Epochs) 
     found = np.full(len(older), -1, dtype=np.int64)
     for epoch in epochs:
         grid = epoch.grid
-        cell = part_of(left[1], grid.rows) * grid.columns + part_of(right[1], grid.columns)
+        row = part_of(left[1], grid.rows)
+        cell = row * grid.columns + digit_of(right[1], grid.columns, row if epoch.by_row else 0)
         found[older == epoch.number] = cell[older == epoch.number]
     return found
 
 
-def begin(epochs: Epochs, grid: Grid) -> Epochs:
+def begin(epochs: Epochs, grid: Grid, *, by_row: bool = False) -> Epochs:
     """Return the epochs after a change of the grid; unchanged if it is the current grid."""
     check_grid(grid)
     # A new epoch with the same grid would only add copies.
@@ -86,7 +94,7 @@ def begin(epochs: Epochs, grid: Grid) -> Epochs:
             f"the grid should change to {grid}, but {len(epochs)} epochs are live, and at most {MOST_LIVE} may be. "
             "Wait until windows have closed."
         )
-    return (*epochs, Epoch(epochs[-1].number + 1, grid))
+    return (*epochs, Epoch(epochs[-1].number + 1, grid, by_row))
 
 
 def retire(epochs: Epochs, oldest: int | None) -> Epochs:

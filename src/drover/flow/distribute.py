@@ -12,29 +12,36 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+import numpy as np
 import polars as pl
 
-from drover.diffusion.epochs import Epochs, destinations, parts
-from drover.diffusion.split import cyclic_draws, weighted_draws
-from drover.flow.frames import Frame, FramePort, pack, stream_port
+from drover.diffusion.epochs import LEFT, Epochs, destinations, parts
+from drover.diffusion.split import Draws, cyclic_draws, digits_of, draws_by_row, weighted_draws
+from drover.flow.frames import FRAME_BYTES, Frame, FramePort, pack, stream_port
 from drover.flow.instances import JoinInstance
 from drover.flow.schedule import DistributionRule, HopNode, Schedule
+from drover.network.grid import Epoch
 
 DRAW: Final = "drover.draw"  # column with the draw of a row; no column of a stream has a dot in its name
 
 
 def ship(
-    schedule: Schedule, stream: str, rows: pl.DataFrame, origin: int, here: HopNode | None = None
+    schedule: Schedule,
+    stream: str,
+    rows: pl.DataFrame,
+    origin: int,
+    here: HopNode | None = None,
+    most: int = FRAME_BYTES,
 ) -> tuple[list[Frame], dict[FramePort, pl.DataFrame]]:
-    """Return the frames for other places, and by port the rows for instances at the place `here`."""
-    frames = list(pack(rows, stream_port(stream), schedule.routes[stream], origin))
+    """Return the frames, of about `most` bytes, for other places, and by port the rows for instances at `here`."""
+    frames = list(pack(rows, stream_port(stream), schedule.routes[stream], origin, most))
     local: dict[FramePort, pl.DataFrame] = {}
     for rule in schedule.distributions.get(stream, ()):
         for place, mine in _rows_by_place(rows, rule, origin):
             if place == here:
                 local[rule.port] = mine
             else:
-                frames += pack(mine, rule.port, [place], origin)
+                frames += pack(mine, rule.port, [place], origin, most)
     return frames, local
 
 
@@ -46,10 +53,7 @@ def _rows_by_place(rows: pl.DataFrame, rule: DistributionRule, origin: int) -> I
     # first row of every batch.
     first = rows.get_column(rule.time)[:1].dt.epoch("us").fill_null(0)[0]
     start = zlib.crc32(f"{rule.port.reader} {origin} {first}".encode())
-    present = rule.epochs[-1].grid
-    # Weights may be of an older shape of the join.
-    fitting = len(rule.weights) == parts(present, rule.side)
-    draws = weighted_draws(rows.height, rule.weights, start) if fitting else cyclic_draws(rows.height, start)
+    draws = _draws(rule, rows.height, start)
     # Rows also go where they belong in older epochs, while these have partners in open windows.
     goes = destinations(draws, rule.side, rule.epochs)
     marked = rows.with_columns(pl.Series(DRAW, draws, dtype=pl.UInt32))
@@ -58,6 +62,18 @@ def _rows_by_place(rows: pl.DataFrame, rule: DistributionRule, origin: int) -> I
         mine = goes[:, there].any(axis=1)
         if mine.any():
             yield place, marked if mine.all() else marked.filter(pl.Series(mine))
+
+
+def _draws(rule: DistributionRule, count: int, start: int) -> Draws:
+    """Return the draws of so many rows: by the weights of the newest grid, or even if it has none."""
+    present = rule.epochs[-1]
+    grid = present.grid
+    # Weights may be of an older shape of the join.
+    if present.by_row and rule.side != LEFT:
+        fitting = len(rule.weights) == grid.cells
+        return draws_by_row(count, np.array(rule.weights if fitting else [1.0] * grid.cells).reshape(grid), start)
+    fitting = len(rule.weights) == parts(grid, rule.side)
+    return weighted_draws(count, rule.weights, start) if fitting else cyclic_draws(count, start)
 
 
 def own_rows(instance: JoinInstance, inputs: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
@@ -70,15 +86,19 @@ def own_rows(instance: JoinInstance, inputs: Mapping[str, pl.DataFrame]) -> dict
 
 def taken_by(rows: pl.DataFrame, number: int, side: int, epochs: Epochs) -> pl.DataFrame:
     """Return the rows that belong to an instance, by their draws: `diffusion.epochs.destinations` in Polars."""
-    grids = [grid for _, grid in epochs if number < grid.cells]
+    live = [epoch for epoch in epochs if number < epoch.grid.cells]
     # This is faster, and it avoids an error: on some ten thousand rows and with several threads, Polars fails on a
     # condition that uses no column.
-    if any(parts(grid, side) == 1 for grid in grids):
+    if any(parts(epoch.grid, side) == 1 for epoch in live):
         return rows
-    mine = [
-        part(pl.col(DRAW), parts(grid, side)) == (number // grid.columns if side == 0 else number % grid.columns)
-        for grid in grids
-    ]
+    mine = []
+    for epoch in live:
+        row, column = divmod(number, epoch.grid.columns)
+        mine.append(
+            part(pl.col(DRAW), epoch.grid.rows) == row
+            if side == LEFT
+            else column_in(pl.col(DRAW), pl.lit(row, dtype=pl.Int64), epoch) == column
+        )
     return rows.filter(pl.any_horizontal(mine)) if mine else rows.clear()
 
 
@@ -86,10 +106,20 @@ def made_by(left: tuple[str, str], right: tuple[str, str], epochs: Epochs) -> pl
     """Return the instance that makes a pair, by its columns of epoch and draw: `diffusion.epochs.owners` in Polars."""
     older = pl.min_horizontal(left[0], right[0])
     found = pl.lit(-1, dtype=pl.Int64)
-    for number, grid in epochs:
-        cell = part(pl.col(left[1]), grid.rows) * grid.columns + part(pl.col(right[1]), grid.columns)
-        found = pl.when(older == number).then(cell).otherwise(found)
+    for epoch in epochs:
+        row = part(pl.col(left[1]), epoch.grid.rows)
+        cell = row * epoch.grid.columns + column_in(pl.col(right[1]), row, epoch)
+        found = pl.when(older == epoch.number).then(cell).otherwise(found)
     return found
+
+
+def column_in(draw: pl.Expr, row: pl.Expr, epoch: Epoch) -> pl.Expr:
+    """Return the column of a right row in a row of a grid: `diffusion.split.digit_of` in Polars."""
+    columns = epoch.grid.columns
+    if not epoch.by_row or columns == 1:
+        return part(draw, columns)
+    power = row % digits_of(columns) + 1
+    return (draw.cast(pl.Int64) * pl.lit(columns, dtype=pl.Int64).pow(power)) // (1 << 32) % columns
 
 
 def part(draw: pl.Expr, count: int) -> pl.Expr:

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 DRIVER: Final = 1_000_000  # the hop of frames for the driver: nodes pass them on untouched
 FRAME_BYTES: Final = 256 << 10  # Spark puts 4,000 rows into one Arrow batch, which must stay below 2 GB
+LARGE_FRAME_BYTES: Final = 4 << 20  # between nodes that send frames to each other, each in a message of its own
 LARGE: Final = 512 << 10  # bytes above which pyarrow is faster than Polars at writing, up to five times
 
 
@@ -124,6 +125,17 @@ def edges(frames: Iterable[Frame]) -> tuple[Edge, ...]:
             count, size = found.get((stream, frame.node), (0, 0))
             found[stream, frame.node] = (count + 1, size + len(frame.payload))
     return tuple(Edge(*key, *sums) for key, sums in sorted(found.items()))
+
+
+def summed_edges(parts: Iterable[Edge]) -> tuple[Edge, ...]:
+    """Return one edge per stream and node, in this order."""
+    found: dict[tuple[str, int], Edge] = {}
+    for edge in parts:
+        before = found.get((edge.stream, edge.node), Edge(edge.stream, edge.node, 0, 0))
+        found[edge.stream, edge.node] = edge._replace(
+            frames=before.frames + edge.frames, bytes=before.bytes + edge.bytes
+        )
+    return tuple(found[key] for key in sorted(found))
 
 
 def unpack(frames: Iterable[Frame], *, rechunk: bool = True) -> dict[FramePort, pl.DataFrame]:

@@ -10,9 +10,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
-from drover.diffusion.choose import cheapest, weights_of
+from drover.diffusion.balance import LEAST
+from drover.diffusion.choose import Weights, cheapest, weights_by_row
 from drover.diffusion.cost import Demand
-from drover.diffusion.epochs import LEFT, RIGHT, START, Epochs, begin, instances, retire
+from drover.diffusion.epochs import LEFT, RIGHT, START, Epochs, begin, instances, retire, splits_by_row
 from drover.errors import START_ANEW, DroverError, nearest, shorten
 from drover.flow.frames import FrameKind, FramePort
 from drover.network.grid import AUTO, SPREAD_RULE, SPREAD_WAY_OUT, Epoch, Grid, Spread, SpreadLike, fits, spread_from
@@ -24,7 +25,6 @@ from drover.placement.plan import Instances, Plan, instance_name
 
 SIDES: Final = ("left", "right")
 SECOND: Final = 1_000_000  # microseconds
-Weights = tuple[tuple[float, ...], tuple[float, ...]]  # of rows and of columns
 UNKNOWN: Final = Demand(1.0, 1.0, 1.0, 1.0)  # before the first measurement, both streams count as equally fast
 
 
@@ -87,7 +87,7 @@ def instances_of(join: Join, plan: Plan) -> Instances:
     if join.spread is None or join.spread == AUTO:
         return Instances(START)
     grid = join.spread if isinstance(join.spread, Grid) else cheapest(join.spread, UNKNOWN)
-    return Instances((Epoch(0, grid),), _nodes_after(plan, join.name, grid.cells))
+    return Instances((Epoch(0, grid, splits_by_row(grid)),), _nodes_after(plan, join.name, grid.cells))
 
 
 def demand_at(join: Join, left: float, right: float) -> Demand:
@@ -131,7 +131,7 @@ def reshape(
     Existing instances stay where they are. New ones without a node go to the nodes after the join's own.
     """
     before = instances_of(join, plan)
-    epochs = begin(before.epochs, grid)
+    epochs = begin(before.epochs, grid, by_row=splits_by_row(grid))
     count = instances(epochs)
     # Instances of older epochs stay until these expire, even if the new grid has fewer cells.
     others = (*before.others, *nodes[: count - 1 - len(before.others)])
@@ -179,6 +179,16 @@ def with_requested_spread(plan: Plan, name: str, spread: Spread) -> Plan:
     """Return the next plan, which notes how a join was requested to be spread."""
     requested = replace(plan.instances[name], asked=spread)
     return replace(plan, number=plan.number + 1, instances={**plan.instances, name: requested})
+
+
+def with_weights(plan: Plan, name: str, weights: Weights) -> Plan:
+    """Return the next plan, with other weights of a join's rows and columns.
+
+    The rows of its windows stay where they are. Every row keeps the draw that it got when it arrived, so the pairs do
+    not depend on weights.
+    """
+    weighted = replace(plan.instances[name], weights=weights)
+    return replace(plan, number=plan.number + 1, instances={**plan.instances, name: weighted})
 
 
 def parse_request(spread: SpreadLike) -> Spread:
@@ -248,8 +258,10 @@ def chosen_nodes(plan: Plan, join: Join, grid: Grid, free: Sequence[float]) -> t
     # Nodes with an instance come last: two instances on one node would share its capacity.
     order = sorted(range(plan.nodes), key=lambda node: (node in used, -free[node], node))
     nodes = (*used, *(order[number % len(order)] for number in range(grid.cells)))[: grid.cells]
-    rows, columns = weights_of([free[node] for node in nodes], grid)
-    return nodes, (tuple(rows.tolist()), tuple(columns.tolist()))
+    room = [free[node] for node in nodes]
+    # Also an instance on a full node gets some rows. Otherwise nothing could be measured of it.
+    least = LEAST * sum(room) / len(room)
+    return nodes, weights_by_row([max(each, least) for each in room], grid)
 
 
 def _nodes_after(plan: Plan, join: str, cells: int) -> tuple[int, ...]:

@@ -6,20 +6,23 @@ continue, and the driver learns of the failure. Any other error fails the batch,
 that is down or a full disk parks no operator.
 Rule 3: a parked operator emits nothing. If `parking` says so, it holds its input in its state.
 Rule 4: time is an argument: `cpu` returns the CPU seconds that the process has used so far. What aggregates do together
-is divided among them (`shared_panes`).
+is divided among them (`shared_panes`). An operator that waits is busy, too: it occupies its node.
+Rule 5: the streamed operators of a pipelined batch have run before, piece by piece. The others find all of their rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
+from typing import Final
 
 import polars as pl
 
 from drover.flow.breadcrumbs import Mark
 from drover.flow.distribute import DRAW, own_rows, ship
 from drover.flow.families.interest import Interest
-from drover.flow.frames import Edge, Frame, FrameKind, FramePort, edges, pack, stream_port, unpack
+from drover.flow.frames import FRAME_BYTES, Edge, Frame, FrameKind, FramePort, edges, pack, stream_port, unpack
 from drover.flow.held import HELD, hold_inputs, work_off
 from drover.flow.instances import JoinInstance, whole_name
 from drover.flow.late_rows import StateFacts, late_rows, state_facts
@@ -44,6 +47,7 @@ class OperatorFacts:
     instance: int = 0  # number of the instance of a spread join
     oldest: int | None = None  # of an instance: the least epoch of any row that it holds
     state: StateFacts | None = None  # None for an operator without state
+    pieces: int = 1  # in which it got its rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,20 @@ class NodeOutput:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamedPart:
+    """What the streamed operators of a place have done before the others run, in pieces of the batch."""
+
+    rows: Mapping[FramePort, pl.DataFrame] = field(default_factory=dict)  # complete, where anything else needs them
+    facts: Mapping[str, OperatorFacts] = field(default_factory=dict)  # by operator
+    frames: tuple[Frame, ...] = ()  # that came with pieces, for the others
+    busy: float = 0.0  # CPU seconds of all pieces
+    seconds: float = 0.0  # wall-clock seconds of all pieces
+
+
+NOTHING_STREAMED: Final = StreamedPart()
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """One place of one batch: everything that a node needs besides frames and state."""
 
@@ -78,6 +96,8 @@ class Task:
     interest: Interest | None = None  # the rows that families need; None without families
     batch: int = 0
     keeps_late: bool = False  # whether the run has a sink for late rows
+    frame_bytes: int = FRAME_BYTES  # of the frames that leave
+    streamed: StreamedPart = NOTHING_STREAMED
 
 
 def run_place(
@@ -93,20 +113,24 @@ def run_place(
 
     `mark` is told what runs next.
     """
+    streamed = task.streamed
     outcome = NodeOutput()
     arrived = []
-    for frame in frames:
+    for frame in chain(streamed.frames, frames):
         if frame.hop == task.place.hop:
             arrived.append(frame)
         else:
             outcome.frames.append(frame)  # for a later hop of this node, or for the driver
-    rows = unpack(arrived)
+    rows = {**unpack(arrived), **streamed.rows}
     operators = task.schedule.runs.get(task.place, ())
     # One that works off what it holds runs on other rows first.
     absent = task.parking.names | task.parking.working_off
     shared = share_panes((one for one in operators if whole_name(one) not in absent), runners, cpu)
     for operator in operators:
-        if whole_name(operator) in task.parking.parked:
+        if operator.name in streamed.facts:
+            outcome.operators.append(streamed.facts[operator.name])
+            _add_results(task.network, operator, streamed.rows, outcome)
+        elif whole_name(operator) in task.parking.parked:
             _hold_one(task, operator, rows, states, outcome)
             rows |= {stream_port(stream): made for stream, made in _nothing(task, operator).items()}
         else:
@@ -115,6 +139,38 @@ def run_place(
     if families is not None:
         families({port.stream: found for port, found in rows.items() if port.kind is FrameKind.ROWS})
     return outcome
+
+
+def run_piece(
+    task: Task,
+    operators: Iterable[Operator],
+    rows: Mapping[FramePort, pl.DataFrame],
+    runners: Callable[[Operator], Runner],
+    cpu: Callable[[], float],
+    mark: Mark,
+) -> tuple[NodeOutput, dict[FramePort, pl.DataFrame]]:
+    """Run streamed operators of a place on a piece of the rows; return what leaves, and the rows of all streams.
+
+    It ends with the first operator that fails.
+    """
+    outcome = NodeOutput()
+    found = dict(rows)
+    alone = share_panes((), runners, cpu)
+    for operator in operators:
+        mark("operator", operator.name)
+        found |= _run_one(task, operator, found, alone, lambda _: UnitState(), outcome)
+        if outcome.failures:
+            break
+    return outcome, found
+
+
+def _add_results(
+    network: Network, operator: Operator, rows: Mapping[FramePort, pl.DataFrame], outcome: NodeOutput
+) -> None:
+    """Add the complete rows of a streamed operator to the results."""
+    for stream in operator.outputs:
+        if stream in network.outputs and (found := rows[stream_port(stream)]).height:
+            outcome.results[stream] = found
 
 
 def _hold_one(
@@ -177,8 +233,9 @@ def _run_one(
         whole_name(operator),
         _counted(operator, inputs),
         {stream: found.height for stream, found in made.items()},
-        shared.cpu() - started + shared.owed(whole_name(operator)),
+        shared.cpu() - started + shared.owed(whole_name(operator)) + state.waited,
         state.bytes(),
+        state.waited,
     )
     number, oldest = (operator.number, oldest_epoch(state)) if isinstance(operator, JoinInstance) else (0, None)
     kept = state_facts(state) if operator.holds_state else None
@@ -235,7 +292,7 @@ def _ship(
         if stream in task.network.outputs:
             before = outcome.results.get(stream)  # of another instance
             outcome.results[stream] = rows if before is None else pl.concat([before, rows])
-        frames, dealt = ship(task.schedule, stream, rows, origin, task.place)
+        frames, dealt = ship(task.schedule, stream, rows, origin, task.place, task.frame_bytes)
         shipped += frames
         shipped += ship_to_families(rows, stream, task.schedule, task.interest, origin)
         local |= dealt

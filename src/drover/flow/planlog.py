@@ -81,14 +81,17 @@ def read_plan(fs: FileSystem, root: str, batch: int) -> PlanLogEntry | None:
 
 
 def _written(spread: Instances) -> dict[str, Any]:  # Any: JSON
-    epochs = [[epoch.number, *epoch.grid] for epoch in spread.epochs]
+    # Epochs of older versions have three fields. A fourth one says that each row of the grid has columns of its own.
+    epochs = [[epoch.number, *epoch.grid, *([1] if epoch.by_row else [])] for epoch in spread.epochs]
     asked = None if spread.asked is None else str(spread.asked)
     weights = [list(one) for one in spread.weights]
     return {"epochs": epochs, "others": list(spread.others), "weights": weights, "asked": asked}
 
 
 def _read(body: dict[str, Any]) -> Instances:  # Any: JSON
-    epochs = tuple(Epoch(number, Grid(rows, columns)) for number, rows, columns in body["epochs"])
+    epochs = tuple(
+        Epoch(number, Grid(rows, columns), bool(by_row)) for number, rows, columns, *by_row in body["epochs"]
+    )
     rows, columns = (tuple(float(value) for value in one) for one in body["weights"])
     asked = body.get("asked")
     return Instances(epochs, tuple(body["others"]), (rows, columns), None if asked is None else parse_spread(asked))

@@ -15,7 +15,7 @@ import polars as pl
 
 from drover.flow.distribute import ship
 from drover.flow.families.interest import Interest
-from drover.flow.frames import DRIVER, Frame, FrameKind, FramePort, pack, stream_port
+from drover.flow.frames import DRIVER, FRAME_BYTES, Frame, FrameKind, FramePort, pack, stream_port
 from drover.flow.node import ship_to_families
 from drover.flow.row_json import row_json
 from drover.flow.schedule import HopNode, Schedule
@@ -34,10 +34,12 @@ def route(
     rows: Mapping[str, pl.DataFrame],
     origin: int,
     interest: Interest | None = None,
+    most: int = FRAME_BYTES,
 ) -> Iterator[Frame]:
     """Yield the frames of a source partition; `origin` is its number, the same on every replay.
 
-    `interest` says which rows families of submitted queries need: see `WorkerCache.interest`.
+    `interest` says which rows families of submitted queries need: see `WorkerCache.interest`. Frames for nodes have
+    about `most` bytes.
     """
     latest: dict[str, Micros] = {}
     for source in network.sources:
@@ -56,7 +58,7 @@ def route(
                 latest[source.name] = int(frame.select(micros.max()).item())
         if source.name in network.outputs:
             yield from _to_driver(frame, stream_port(source.name), origin)
-        yield from ship(schedule, source.name, frame, origin)[0]
+        yield from ship(schedule, source.name, frame, origin, most=most)[0]
         yield from ship_to_families(frame, source.name, schedule, interest, origin)
     if latest:
         yield Frame(0, DRIVER, FramePort(FrameKind.EVENT_TIMES), origin, 0, pickle.dumps(latest))

@@ -11,7 +11,8 @@ import gc
 import hashlib
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import Final
 
@@ -22,10 +23,29 @@ from drover.flow.families.assignment import FamilyAssignment, MemberCounts, Park
 from drover.flow.families.family_cache import FamilyCache
 from drover.flow.families.interest import Interest
 from drover.flow.families.runner import FamilyRunner
-from drover.flow.frames import DRIVER, Frame, FrameKind, FramePort, pack, stream_port
+from drover.flow.frames import DRIVER, FRAME_BYTES, Frame, FrameKind, FramePort, pack, stream_port
 from drover.flow.instances import JoinInstance
-from drover.flow.node import Failure, NodeOutput, OperatorFacts, Task, run_place
-from drover.flow.operators import CompileContext, Runner, UnitState, Watermarks, late_streams, make_runner
+from drover.flow.node import (
+    NOTHING_STREAMED,
+    Failure,
+    NodeOutput,
+    OperatorFacts,
+    StreamedPart,
+    Task,
+    run_piece,
+    run_place,
+)
+from drover.flow.operators import (
+    CompileContext,
+    Runner,
+    Spend,
+    UnitState,
+    Wait,
+    Watermarks,
+    late_streams,
+    make_runner,
+    no_wait,
+)
 from drover.flow.parking import HeldInput, Parking
 from drover.flow.recall import Saved, load_state, recall
 from drover.flow.schedule import HopNode, Schedule
@@ -74,6 +94,7 @@ class Assignment:
     rewritten: frozenset[Key] = frozenset()  # parts of state to write in full, even if they have hardly changed
     families: FamilyAssignment | None = None  # the submitted queries, by family
     keeps_late: bool = False  # whether the run has a sink for late rows
+    frame_bytes: int = FRAME_BYTES  # of frames from router to node and from node to node
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +106,7 @@ class NodeReport:
     failures: tuple[Failure, ...]
     segments: tuple[Segment, ...]
     bounds: Mapping[tuple[str, str], Micros]
-    busy: float = 0.0  # CPU seconds of the whole task: frames, state and operators
+    busy: float = 0.0  # CPU seconds of the whole task (frames, state and operators), and what operators waited
     seconds: float = 0.0  # wall-clock seconds of the whole task
     loaded: int = 0  # bytes of state that were not cached and had to be read
     tallies: tuple[MemberCounts, ...] = ()  # of families
@@ -109,11 +130,12 @@ class WorkerCache:
     """What a worker process keeps between batches: compiled operators and live state."""
 
     def __init__(
-        self, cpu: Callable[[], float], spend: Callable[[float], None], clock: Callable[[], float] = lambda: 0.0
+        self, cpu: Callable[[], float], spend: Spend, clock: Callable[[], float] = lambda: 0.0, wait: Wait = no_wait
     ) -> None:
         self.cpu = cpu
         self.clock = clock  # seconds since 1970
         self.spend = spend
+        self.wait = wait
         self.networks: dict[str, tuple[Network, CompileContext]] = {}
         self.runners: dict[tuple[str, str], tuple[Operator, Runner]] = {}
         self.states: dict[tuple[str, str], CachedState] = {}
@@ -153,7 +175,7 @@ class WorkerCache:
             network, tables = pickle.loads(packed.pickled)
             self.networks[packed.fingerprint] = (
                 network,
-                CompileContext(network, self.spend, late_streams(network), tables),
+                CompileContext(network, self.spend, late_streams(network), tables, self.wait),
             )
         return self.networks[packed.fingerprint]
 
@@ -220,9 +242,17 @@ def saved_after(batch: int, operator: str, saved: Saved, segments: Iterable[Segm
 
 
 def run_worker(
-    assignment: Assignment, place: HopNode, frames: Iterable[Frame], attempt: str, cache: WorkerCache
+    assignment: Assignment,
+    place: HopNode,
+    frames: Iterable[Frame],
+    attempt: str,
+    cache: WorkerCache,
+    streamed: StreamedPart = NOTHING_STREAMED,
 ) -> tuple[Iterator[Frame], NodeReport]:
-    """Run one place; return its report and the frames for later hops and the driver, which are made while iterated."""
+    """Run one place; return its report and the frames for later hops and the driver, which are made while iterated.
+
+    What is `streamed` has run before, by `run_worker_piece`.
+    """
     cache.begin(assignment)
     loaded = cache.loaded  # the cache counts over all batches
     families = FamilyRunner(
@@ -235,7 +265,7 @@ def run_worker(
     )
     with breadcrumbs(assignment.root, assignment.batch, place, attempt, cache.clock) as mark:
         families.mark = mark
-        outcome, states = _run_operators(assignment, place, frames, cache, families)
+        outcome, states = _run_operators(assignment, place, frames, cache, families, streamed)
     states |= families.states
     segments = _save(assignment, place, states, attempt, families.rewritten)
     bounds = _keep(assignment, states, segments, cache)
@@ -257,15 +287,46 @@ def run_worker(
     return chain(outcome.frames, _to_driver(place, results)), report
 
 
+def run_worker_piece(
+    assignment: Assignment,
+    place: HopNode,
+    operators: Iterable[Operator],
+    rows: Mapping[FramePort, pl.DataFrame],
+    attempt: str,
+    cache: WorkerCache,
+) -> tuple[NodeOutput, dict[FramePort, pl.DataFrame]]:
+    """Run streamed operators of one place on a piece of their rows; return what leaves, and the rows of all streams."""
+    cache.begin(assignment)
+    task = _task_of(assignment, place, cache)
+    with breadcrumbs(assignment.root, assignment.batch, place, attempt, cache.clock) as mark:
+        return run_piece(task, operators, rows, partial(cache.runner, assignment.network), cache.cpu, mark)
+
+
+def _task_of(assignment: Assignment, place: HopNode, cache: WorkerCache) -> Task:
+    return Task(
+        cache.compile_context(assignment.network)[0],
+        assignment.schedule,
+        place,
+        assignment.watermarks,
+        assignment.parking,
+        cache.interest(assignment),
+        assignment.batch,
+        assignment.keeps_late,
+        assignment.frame_bytes,
+    )
+
+
 def _run_operators(
-    assignment: Assignment, place: HopNode, frames: Iterable[Frame], cache: WorkerCache, families: FamilyRunner
+    assignment: Assignment,
+    place: HopNode,
+    frames: Iterable[Frame],
+    cache: WorkerCache,
+    families: FamilyRunner,
+    streamed: StreamedPart,
 ) -> tuple[NodeOutput, dict[str, UnitState]]:
     """Run the operators and families of a place; return what they emit, and the state of each operator."""
     states: dict[str, UnitState] = {}
     holding = assignment.parking.stateful
-
-    def runner_of(operator: Operator) -> Runner:
-        return cache.runner(assignment.network, operator)
 
     def state_of(operator: Operator) -> UnitState:
         # What an operator holds while it is parked is state, even if the operator has no other.
@@ -277,19 +338,9 @@ def _run_operators(
         if assignment.families is not None:
             families.run(assignment.families, assignment.schedule.herds.get(place, ()), streams)
 
-    network, _ = cache.compile_context(assignment.network)
-    interest = cache.interest(assignment)
-    task = Task(
-        network,
-        assignment.schedule,
-        place,
-        assignment.watermarks,
-        assignment.parking,
-        interest,
-        assignment.batch,
-        assignment.keeps_late,
-    )
-    return run_place(task, frames, runner_of, state_of, cache.cpu, run_families, families.mark), states
+    task = replace(_task_of(assignment, place, cache), streamed=streamed)
+    runners = partial(cache.runner, assignment.network)
+    return run_place(task, frames, runners, state_of, cache.cpu, run_families, families.mark), states
 
 
 def _keep(

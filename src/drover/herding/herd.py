@@ -16,9 +16,20 @@ from numpy.typing import ArrayLike
 
 from drover.errors import ProblemError
 from drover.herding.online.play import HerdSnapshot, draws_for, number_of, observe, play, rebuild_state
-from drover.herding.online.state import ARRIVED, LEAST_TYPES, LIVE, TURN, HerdState, Rules, empty_state, with_server
+from drover.herding.online.state import (
+    ARRIVED,
+    LEAST_TYPES,
+    LIVE,
+    RESERVED,
+    TURN,
+    HerdState,
+    Rules,
+    empty_state,
+    with_server,
+)
 from drover.herding.problem import RATE_GRAIN, HerdingProblem, round_to
 from drover.herding.refine import refine
+from drover.herding.relief import relieve
 from drover.herding.roster import Roster, no_queries
 from drover.load.arrays import Floats, Ints, frozen
 
@@ -93,6 +104,11 @@ class Herd:
         return np.flatnonzero(self._state.capacity > 0).tolist()
 
     @property
+    def capacity(self) -> Floats:
+        """The size of each server, (K,); 0 for a removed one."""
+        return frozen(self._state.capacity)
+
+    @property
     def loads(self) -> Floats:
         """The load of each server, (K,)."""
         return frozen(self._state.load)
@@ -123,8 +139,18 @@ class Herd:
         (query,) = self.arrive_many(np.array([0, len(ordered)]), ordered, [weight], [state]).tolist()
         return PlacedQuery(query, int(self._roster.store.server[query]))
 
-    def arrive_many(self, start: ArrayLike, source: ArrayLike, weight: ArrayLike = (), state: ArrayLike = ()) -> Ints:
-        """Add queries in order, given as the arrays of a problem; return their numbers, (n,)."""
+    def arrive_many(
+        self,
+        start: ArrayLike,
+        source: ArrayLike,
+        weight: ArrayLike = (),
+        state: ArrayLike = (),
+        preferred: ArrayLike = (),
+    ) -> Ints:
+        """Add queries in order, given as the arrays of a problem; return their numbers, (n,).
+
+        With `preferred`, (n,), a query goes to this server if it is open; -1 for none. Then, `gather` decides.
+        """
         given = HerdingProblem(
             start=np.asarray(start, dtype=np.int64),
             source=np.asarray(source, dtype=np.int64),
@@ -136,7 +162,7 @@ class Herd:
         # The problem has checked everything by now: an invalid query changes nothing.
         numbers = self._roster.allocate(given.n)
         self._roster.add(numbers, given)
-        self._process(numbers, arrives=True)
+        self._process(numbers, arrives=True, preferred=np.asarray(preferred, dtype=np.float64))
         return numbers
 
     def leave(self, query: int) -> None:
@@ -166,6 +192,17 @@ class Herd:
         self._state = old._replace(rate=np.concatenate([old.rate, new]), **grown)
         return len(old.rate)
 
+    def set_state(self, queries: Sequence[int] | Ints, state: ArrayLike) -> None:
+        """Set the bytes of state, (n,), that move with live queries."""
+        numbers = np.asarray(queries, dtype=np.int64)
+        self._roster.check_present(numbers)
+        sizes = np.asarray(state, dtype=np.float64)
+        if sizes.shape != numbers.shape or not np.isfinite(sizes).all() or (sizes < 0).any():
+            raise ProblemError(
+                f"state has shape {sizes.shape}, but must be {len(numbers)} numbers of at least 0. Set one per query."
+            )
+        self._roster.state[numbers] = sizes
+
     def set_rates(self, rate: ArrayLike) -> None:
         """Replace the rates, (m,), of all sources."""
         new = round_to(rate, RATE_GRAIN)
@@ -186,6 +223,14 @@ class Herd:
         j = int(gone[0]) if len(gone) else len(sizes)
         self._state = with_server(self._state, j, float(capacity))
         return j
+
+    def resize_server(self, server: int, capacity: float) -> None:
+        """Change the size of an existing server. No query moves: limits change for arrivals and for `relieve`."""
+        if server not in self.servers:
+            raise ProblemError(f"server is {server}, but the servers are {self.servers}. Choose one of these.")
+        if not (np.isfinite(capacity) and capacity > 0):
+            raise ProblemError(f"capacity is {capacity}, but must be above 0 and finite. Remove the server instead.")
+        self._state = with_server(self._state, server, float(capacity))
 
     def remove_server(self, server: int) -> tuple[QueryMove, ...]:
         """Remove a server, and assign its queries again, in order of their numbers."""
@@ -212,13 +257,21 @@ class Herd:
 
     def refine(self, budget: float = np.inf, *, queries: float = np.inf) -> tuple[QueryMove, ...]:
         """Move queries to reduce traffic, within a budget of bytes of state and of queries."""
-        if np.isnan(budget) or budget < 0 or np.isnan(queries) or queries < 0:
-            raise ProblemError(
-                f"budget is {budget} and queries is {queries}, but both must be at least 0. Use 0 to move nothing."
-            )
+        left = _budget(budget, queries)
         roster = self._roster
-        self._state, before = refine(self._state, self._rules, roster.store, roster.state, budget, queries)
-        now = roster.store.server
+        self._state, before = refine(self._state, self._rules, roster.store, roster.state, *left)
+        return self._moved_since(before)
+
+    def relieve(self, budget: float = np.inf, *, queries: float = np.inf) -> tuple[QueryMove, ...]:
+        """Move queries off servers above their limit, within a budget of bytes of state and of queries."""
+        left = _budget(budget, queries)
+        roster = self._roster
+        price = np.maximum(roster.state, 1.0)
+        self._state, before = relieve(self._state, self._rules, roster.store, price, left)
+        return self._moved_since(before)
+
+    def _moved_since(self, before: Ints) -> tuple[QueryMove, ...]:
+        now = self._roster.store.server
         return tuple(QueryMove(q, int(before[q]), int(now[q])) for q in np.flatnonzero(before != now).tolist())
 
     def snapshot(self) -> Snapshot:
@@ -271,13 +324,26 @@ class Herd:
         fresh.totals[TURN] = self._state.totals[TURN]
         return fresh
 
-    def _process(self, queries: Ints, *, arrives: bool, moved: bool = False) -> None:
-        draws = draws_for(self._rules, len(queries) if arrives else 0, self._rng)
+    def _process(self, queries: Ints, *, arrives: bool, moved: bool = False, preferred: Floats | None = None) -> None:
+        rules = self._rules
+        draws = draws_for(rules, len(queries) if arrives else 0, self._rng)
+        if preferred is not None and len(preferred):
+            rules = rules._replace(policy=RESERVED)
+            draws = preferred
         # Departures use up no draws, so that the draws of arrivals do not depend on them.
         draws = draws if arrives else np.zeros(len(queries))
         flags = np.full(len(queries), arrives)
-        self._state = play(self._state, self._rules, self._roster.store, queries, flags, draws, moved=moved)
+        self._state = play(self._state, rules, self._roster.store, queries, flags, draws, moved=moved)
 
     def _rebuild(self, rate: Floats, capacity: Floats) -> None:
         self._state = self._state._replace(rate=rate, capacity=capacity)
         self._state = self.recomputed()
+
+
+def _budget(budget: float, queries: float) -> Floats:
+    """Return a budget of bytes of state and of queries as an array, (2,)."""
+    if np.isnan(budget) or budget < 0 or np.isnan(queries) or queries < 0:
+        raise ProblemError(
+            f"budget is {budget} and queries is {queries}, but both must be at least 0. Use 0 to move nothing."
+        )
+    return np.array([budget, queries], dtype=np.float64)

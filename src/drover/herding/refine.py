@@ -24,19 +24,27 @@ def pairs_of(state: HerdState, store: QueryStore) -> tuple[Ints, Ints]:
 
     A row is (begin, end, server). Sources on a single server are left out, because moving them saves nothing.
     """
-    here = np.flatnonzero(store.server >= 0)
+    pairs, query, source = grouped(np.flatnonzero(store.server >= 0), store, np.zeros(len(store.server)))
+    few = (pairs[:, 1] - pairs[:, 0] <= GROUP) & (state.size[source] > 1) & (state.rate[source] > 0)
+    return pairs[few], query
+
+
+def grouped(here: Ints, store: QueryStore, rank: Floats) -> tuple[Ints, Ints, Ints]:
+    """Return all pairs of a source and a server that these queries need, (p, 3), the queries, and the sources, (p,).
+
+    The queries of a pair are in the order of their `rank`, (N,), the smallest first.
+    """
     sizes = (store.stop - store.start)[here]
     within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     source = store.source[np.repeat(store.start[here], sizes) + within]
     query = np.repeat(here, sizes)
-    order = np.lexsort((query, store.server[query], source))
+    order = np.lexsort((query, rank[query], store.server[query], source))
     source = source[order]
     query = query[order]
     server = store.server[query]
     edge = np.flatnonzero(np.append(np.ones(min(len(query), 1)), (np.diff(source) != 0) | (np.diff(server) != 0)))
-    ends = np.append(edge[1:], len(query))
-    few = (ends - edge <= GROUP) & (state.size[source[edge]] > 1) & (state.rate[source[edge]] > 0)
-    return np.stack([edge[few], ends[few], server[edge[few]]], axis=1), query
+    ends = np.append(edge[1:], len(query))[: len(edge)]  # without queries, there is no end either
+    return np.stack([edge, ends, server[edge]], axis=1), query, source[edge]
 
 
 class Trial(NamedTuple):

@@ -2,6 +2,8 @@
 
     capacity = (1 - fixed / trigger - reading, sinks and commit per second) / stretch * cores / nodes - overhead
 
+Where operators wait without using a core, so many more nodes can be busy on the cores.
+
 Rule 1: one place computes it, for everybody who shows, compares or plans loads. Rule 2: without a model of batches, or
 without knowing the cores, there is no answer, and callers assume a core for each node.
 """
@@ -28,11 +30,17 @@ class NodeCapacity:
     free: float  # share of each second that is left for nodes; 0 if fixed costs alone fill the trigger
     stretch: float = 1.0  # seconds that a busy second takes
     overhead: float = 0.0  # busy seconds per second that a node spends outside of operators
+    computing: float = 1.0  # share of the busy seconds that need a core
+
+    @property
+    def at_once(self) -> float:
+        """The number of nodes that the cores let be busy at the same time."""
+        return self.cores / self.computing if self.computing > 0 else math.inf
 
     @property
     def share(self) -> float:
-        """The share of a core that a node gets if all nodes work."""
-        return min(1.0, self.cores / self.nodes)
+        """The share of the time for which a node can be busy if all nodes work."""
+        return min(1.0, self.at_once / self.nodes)
 
     @property
     def each(self) -> float:
@@ -52,6 +60,7 @@ class UsualBatches:
     newest: BatchMeasure
     per_row: BatchWork  # work per row read, in as many hops as the newest batch has
     overhead: float  # busy seconds of nodes outside of operators, per row read
+    computing: float = 1.0  # share of the busy seconds of nodes that needed a core
 
     @property
     def trigger(self) -> float | None:
@@ -73,7 +82,8 @@ class UsualBatches:
         fixed = phases.fixed if self.trigger else 0.0
         free = 1.0 - (fixed + phases.others) / seconds
         stretch = max(float(self.model.nodes.coefficients[2]), 1e-3)
-        return NodeCapacity(nodes, self.cores, max(free, 0.0), stretch, self.overhead * rate / nodes)
+        overhead = self.overhead * rate / nodes
+        return NodeCapacity(nodes, self.cores, max(free, 0.0), stretch, overhead, self.computing)
 
     def steady_seconds(self, per_row: BatchWork, rate: float) -> PredictedSeconds:
         """Return how long batches take at a rate of rows per second, once their length is steady.
@@ -116,4 +126,6 @@ def usual_batches(measures: Sequence[BatchMeasure]) -> UsualBatches | None:
         result_bytes=per_row("result_bytes"),
         state_bytes=per_row("state_bytes"),
     )
-    return UsualBatches(model, seen[-1], work, sum(one.overhead for one in recent) / rows)
+    busy = sum(one.busy for one in recent)
+    computing = 1.0 - sum(one.waited for one in recent) / busy if busy > 0 else 1.0
+    return UsualBatches(model, seen[-1], work, sum(one.overhead for one in recent) / rows, computing)

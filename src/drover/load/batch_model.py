@@ -2,7 +2,8 @@
 
     seconds = fixed + hops + reading(rows, bytes) + nodes(work) + sinks(rows, bytes) + commit(bytes of state)
 
-where the work of a hop is that of its slowest node, or the work of all nodes over the cores, if that is more.
+where the work of a hop is that of its slowest node, or the CPU time of all nodes over the cores, if that is more. What
+runs in pieces overlaps from hop to hop.
 
 Rule 1: no clock and no Spark: a model is a function of measured batches. Rule 2: phases are fitted apart, because each
 is measured by itself. Rule 3: a prediction says how sure it is.
@@ -14,7 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -46,14 +47,43 @@ def _nodes_assumed(engine: str) -> Assumption:
     return _assumed((0.3, 0.5), (hop, hop), (1.0, 0.2), (0.0, 1e-5))
 
 
-def hop_seconds(busy: Floats, cores: float) -> float:
-    """Return the least seconds of all hops; `busy`, (hops, n), has the busy seconds of each node in each hop.
+class NodeTime(NamedTuple):
+    """The time of nodes in a batch: each, (hops, n), of every node in every hop."""
 
-    A hop ends with its slowest node. Nodes that share cores cannot be faster than all their work over the cores.
+    busy: Floats  # seconds
+    waited: Floats | float = 0.0  # of these, without a core
+
+    @property
+    def computing(self) -> Floats:
+        """The seconds that used a core."""
+        return np.asarray(self.busy - self.waited)
+
+
+def hop_seconds(time: NodeTime, cores: float) -> float:
+    """Return the least seconds of all hops, one after the other.
+
+    A hop ends with its slowest node. Nodes that share cores cannot be faster than all that they compute over the cores.
     """
-    if not busy.size:
+    if not time.busy.size:
         return 0.0
-    return float(np.maximum(busy.max(axis=1), busy.sum(axis=1) / cores).sum())
+    return float(np.maximum(time.busy.max(axis=1), time.computing.sum(axis=1) / cores).sum())
+
+
+def work_seconds(whole: NodeTime, streamed: NodeTime, cores: float, pieces: int) -> float:
+    """Return the least seconds of all hops, if a part of their work, `streamed`, is done in pieces.
+
+    In P pieces, nodes wait for each other at the ends of hops only 1/P of the time. Nobody is faster than the node with
+    most work, or than all that nodes compute over the cores.
+    """
+    if pieces < 2 or not whole.busy.size:
+        return hop_seconds(whole, cores)
+    idle = hop_seconds(streamed, cores) - _side_by_side(streamed, cores)
+    return max(hop_seconds(whole, cores) - idle * (1 - 1 / pieces), _side_by_side(whole, cores))
+
+
+def _side_by_side(time: NodeTime, cores: float) -> float:
+    """Return the seconds of nodes that never wait for each other."""
+    return float(max(time.busy.sum(axis=0).max(), time.computing.sum() / cores))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +93,7 @@ class BatchWork:
     rows: float = 0.0  # read
     routed_bytes: float = 0.0  # from the router to nodes
     hops: float = 1.0
-    work: float = 0.0  # seconds of all hops, from `hop_seconds`
+    work: float = 0.0  # seconds of all hops, from `work_seconds`
     result_rows: float = 0.0
     result_bytes: float = 0.0
     state_bytes: float = 0.0  # written
@@ -99,6 +129,8 @@ class BatchMeasure:
     transfers: float = 0.0  # streams that came to a place, or left it
     moved_bytes: float = 0.0  # of these streams; what one place sends to another counts at both
     overhead: float = 0.0  # busy seconds of nodes outside of operators: frames and state
+    busy: float = 0.0  # busy seconds of all nodes; 0: unknown
+    waited: float = 0.0  # of these, without a core
 
     @property
     def whole(self) -> float:
@@ -240,7 +272,8 @@ def measure_of(body: Sequence[Any]) -> BatchMeasure:  # Any: as above
     """Return a measured batch from its list."""
     nodes, slots, cores = map(int, body[11:14])
     compute, routing, sinks, commit = map(float, body[7:11])
-    places, transfers, size, overhead = map(float, body[16:])
+    places, transfers, size, overhead, *rest = map(float, body[16:])
+    busy, waited = rest or (0.0, 0.0)  # absent in files of older runs
     return BatchMeasure(
         BatchWork(*map(float, body[:7])),
         compute,
@@ -256,4 +289,6 @@ def measure_of(body: Sequence[Any]) -> BatchMeasure:  # Any: as above
         transfers,
         size,
         overhead,
+        busy,
+        waited,
     )

@@ -27,7 +27,7 @@ class Columns:
     seconds: Floats  # (h,)
     took: Floats  # (inputs, h) rows
     gave: Floats  # (outputs, h) rows
-    busy: Floats  # (operators, h) CPU seconds
+    busy: Floats  # (operators, h) busy seconds
     there: Flags  # (operators, h) whether there was a sample
 
 

@@ -58,13 +58,14 @@ def fit_robust(features: Floats, values: Floats, assumed: Assumption) -> LinearF
     scaled = features * assumed.deviation
     start = assumed.value / assumed.deviation
     theta = start
-    scatter = _deviation(np.zeros_like(values), values) if len(values) else TINY
+    least = max(FLOOR * float(np.median(np.abs(values))), LEAST) if len(values) else TINY
+    scatter = least
     weights = np.ones(len(values))
     normal = np.eye(len(start))
     for round_ in range(ROUNDS if len(values) else 0):
         if round_ > 0:
             residuals = values - scaled @ theta
-            scatter = _deviation(residuals, values)
+            scatter = max(_deviation(residuals), least)
             weights = _weights(residuals / scatter, convex=round_ < CONVEX_ROUNDS)
         weighted = scaled.T * (weights / scatter**2)
         data = weighted @ scaled
@@ -75,10 +76,9 @@ def fit_robust(features: Floats, values: Floats, assumed: Assumption) -> LinearF
     return LinearFit(theta * assumed.deviation, covariance, scatter)
 
 
-def _deviation(residuals: Floats, values: Floats) -> float:
+def _deviation(residuals: Floats) -> float:
     """Return the standard deviation of residuals, from their median, which half of them cannot change."""
-    typical = float(np.median(np.abs(values)))
-    return max(1.4826 * float(np.median(np.abs(residuals))), FLOOR * typical, LEAST)
+    return 1.4826 * float(np.median(np.abs(residuals)))
 
 
 def _weights(distances: Floats, *, convex: bool) -> Floats:

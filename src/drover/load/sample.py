@@ -16,8 +16,9 @@ class Sample:
     operator: str
     rows_in: Mapping[str, float]  # by input stream; one that a join reads on both sides counts once
     rows_out: Mapping[str, float]  # by output stream
-    busy: float  # CPU seconds
+    busy: float  # CPU seconds, and those that it waited
     state_bytes: int = 0
+    waited: float = 0.0  # seconds of `busy` that used no core
 
 
 def own_name(operator: str, instance: int) -> str:
@@ -45,6 +46,7 @@ def _added(one: Sample, other: Sample) -> Sample:
         one.busy + other.busy,
         # State is a level, not a flow: adding it up over batches would count the same bytes again.
         max(one.state_bytes, other.state_bytes),
+        one.waited + other.waited,
     )
 
 

@@ -86,6 +86,18 @@ def measured(window: Window, *, varies_above: float | None = None) -> Statistics
     return Statistics(rates, found, series)
 
 
+def waiting_shares(periods: Iterable[Period]) -> dict[str, float]:
+    """Return the share of the busy seconds of each operator that used no core; operators that never wait are absent."""
+    busy: dict[str, float] = {}
+    waited: dict[str, float] = {}
+    for period in periods:
+        for name, sample in period.samples.items():
+            busy[name] = busy.get(name, 0.0) + sample.busy
+            if sample.waited:
+                waited[name] = waited.get(name, 0.0) + sample.waited
+    return {name: min(seconds / busy[name], 1.0) for name, seconds in waited.items() if busy[name] > 0}
+
+
 def source_rates(window: Window) -> tuple[dict[str, float], dict[str, tuple[float, ...]]]:
     """Return the mean rate of every source, and its rate in each period that has it; rows per second."""
     seconds: dict[str, float] = {}

@@ -269,12 +269,22 @@ class Stream:
         cost: float,
         selectivity: float = 1.0,
         seed: int = 0,
+        wait: float = 0.0,
         sticky: bool | None = None,
         was: str | None = None,
     ) -> Stream:
-        """Burn `cost` seconds per row and emit `selectivity` rows for each, for experiments."""
+        """Burn `cost` seconds per row, wait `wait` seconds, and emit `selectivity` rows for each, for experiments."""
         return self.builder.add(
-            Synthetic(name=name, input=self.name, cost=cost, selectivity=selectivity, seed=seed, sticky=sticky, was=was)
+            Synthetic(
+                name=name,
+                input=self.name,
+                cost=cost,
+                selectivity=selectivity,
+                seed=seed,
+                wait=wait,
+                sticky=sticky,
+                was=was,
+            )
         )
 
     def output(self) -> Stream:

@@ -31,10 +31,15 @@ class Grid(NamedTuple):
 
 
 class Epoch(NamedTuple):
-    """A grid and its number in the history of a join: every change of shape begins the next epoch."""
+    """A grid and its number in the history of a join: every change of shape begins the next epoch.
+
+    `by_row` says that a right row has a column of its own in each row of the grid, so that each row of the grid can
+    split the right stream by other weights. Without it, a right row has the same column in all rows.
+    """
 
     number: int
     grid: Grid
+    by_row: bool = False
 
 
 # A grid, a number of instances in any grid, or as many instances as the measured load needs.

@@ -21,8 +21,9 @@ class Instances:
     """How the pairs of a join are spread: its live epochs, oldest first, and the nodes of its instances.
 
     Instance 0 is on the node of the join itself; `others` has the nodes of instances 1, 2, and so on. `weights` are
-    those of the rows and columns of the current grid, by which streams are split; empty weights are equal. `asked` is
-    the spread that a user requested instead of the one in the network.
+    those of the rows and columns of the current grid, by which streams are split; empty weights are equal. If each row
+    of the grid has columns of its own, there is a weight for every cell instead of one for every column. `asked` is the
+    spread that a user requested instead of the one in the network.
     """
 
     epochs: tuple[Epoch, ...]

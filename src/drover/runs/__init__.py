@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from drover.control.allowance import RULE, WAY_OUT, is_fraction
+from drover.control.popularity import unfit
 from drover.control.settings import unknown_pins
 from drover.control.tree import conflicts
 from drover.control.tree import faults as tree_faults
@@ -178,6 +179,7 @@ def _senses(
             yield from (fault.under("cluster") for fault in tree_faults(network, tree))
         yield from network_faults(network, sources, sinks, root.line)
         yield from table_faults(network, values["tables"])
+        yield from (fault.under("popularity") for fault in unfit(network, values["popularity"]))
         yield from (fault.under("control") for fault in unknown_pins(values["control"], units_of(network)))
 
 

@@ -1,4 +1,4 @@
-"""The fields `control` and `limits` of a run file: how load is managed, and the limits of tenants.
+"""The fields `control`, `limits` and `popularity` of a run file: load, the limits of tenants, and expected queries.
 
 Rule 1: `drover.control` alone checks settings. Here, text becomes numbers, lists and mappings.
 """
@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from drover.control.popularity import LIST_EXAMPLE, ExpectedQueries, popularity_faults, popularity_of
 from drover.control.settings import Control, control_of, faults, settings_to_json
 from drover.control.tenants import RULES, AllLimits, limits_faults, limits_of
 from drover.network.files.codecs import NUMBER, WHOLE, Decoded, Plain, fault_at, is_blank
@@ -64,6 +65,26 @@ class TenantLimits:
             tenant: {name: _text(getattr(one, name)) for name in RULES if getattr(one, name) < math.inf}
             for tenant, one in value.items()
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Popularity:
+    """Queries that are expected."""
+
+    says: str = "a list of expected queries, each with queries (how many) and reads (conditions by stream)"
+    stand_in: tuple[ExpectedQueries, ...] = ()
+
+    def read(self, node: Node) -> Decoded[tuple[ExpectedQueries, ...]]:
+        """Return the expected queries."""
+        if not isinstance(node, Items):
+            return Decoded(self.stand_in, (fault_at(node, f"it must be {self.says}", LIST_EXAMPLE),))
+        given = _plain(node)
+        found = tuple(placed(popularity_faults(given), node))
+        return Decoded(self.stand_in, found) if found else Decoded(popularity_of(given))
+
+    def write(self, value: tuple[ExpectedQueries, ...]) -> Plain:
+        """Return the expected queries."""
+        return [{"queries": repr(one.queries), "reads": dict(one.reads)} for one in value]
 
 
 def _plain(node: Node) -> Any:  # Any: JSON

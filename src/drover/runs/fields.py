@@ -21,7 +21,7 @@ from drover.network.files.field import EMPTY, FALSE, NONE, Default, Field, table
 from drover.network.files.gather import Gatherer
 from drover.network.schema import known
 from drover.placement.starting_plans import AUTO_NODES, DEFAULT_NODES, DEFAULT_PLAN, STARTING_PLANS
-from drover.runs.control import LoadSettings, TenantLimits
+from drover.runs.control import LoadSettings, Popularity, TenantLimits
 from drover.runs.formats import SINK_FORMATS, SOURCE_FORMATS
 from drover.runs.model import Option, Output
 from drover.runs.tables import TABLES
@@ -177,6 +177,7 @@ SINKS: Final = OneOrMore(RecordField("a sink", SINK, Output, Output("console"), 
 
 CONTROL: Final = LoadSettings()
 LIMITS: Final = TenantLimits()
+POPULARITY: Final = Popularity()
 
 SETTINGS: Final = (
     Field("network", PATH, "the network file"),
@@ -200,6 +201,12 @@ SETTINGS: Final = (
         SHARE,
         "fraction of submitted queries that drover may move per hour, so that rows travel to fewer nodes",
         Default(0.0),
+    ),
+    Field(
+        "popularity",
+        POPULARITY,
+        "how many queries are expected to read the same rows (docs/how-to/queries.md); drover places them together",
+        EMPTY,
     ),
     Field("checkpoint", PATH, "folder of the run's progress and state; `--checkpoint` overrides it", NONE),
     Field(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from drover.control.engine_choice import DEFAULT_ENGINE
 from drover.control.failing import HOLD_BYTES, OnFailure
+from drover.control.popularity import ExpectedQueries
 from drover.control.settings import Control
 from drover.control.tenants import AllLimits
 from drover.hierarchy.cluster import TreeCluster
@@ -85,6 +86,7 @@ class Run:
     limits: AllLimits = field(default_factory=dict)  # of tenants
     cluster: TreeCluster | None = None  # a tree of nodes
     refine: float = 0.0  # fraction of queries that drover may move per hour
+    popularity: tuple[ExpectedQueries, ...] = ()  # queries that are expected
     engine: str = str(DEFAULT_ENGINE)  # what computes batches
 
 

@@ -23,15 +23,16 @@ from drover.flow.breadcrumbs import sweep_breadcrumbs
 from drover.flow.families.members import MEMBER, NODE
 from drover.flow.parking import ParkedOperator, begin_parking, newly_parked
 from drover.flow.planlog import PlanLogEntry
-from drover.flow.schedule import make_schedule
+from drover.flow.schedule import Schedule, make_schedule
 from drover.flow.spill import discard
 from drover.flow.state.segments import Key
 from drover.flow.state.versions import Version
 from drover.flow.tables import Address
 from drover.flow.watermarks import SourceProgress, operator_watermarks
-from drover.flow.worker import Assignment, pack_network
+from drover.flow.worker import Assignment, PackedNetwork, pack_network
 from drover.network.model import Network
 from drover.network.operators import Join
+from drover.placement.plan import Plan
 from drover.spark.batch import BatchResult, WorkerDiedError
 from drover.spark.hanging import watched
 from drover.spark.planner import Planner
@@ -77,10 +78,25 @@ class Attempts:
     keeps_late: bool = False  # whether the run has a sink for rows that came too late
     without: Sequence[str] = ()  # operators and queries to park before the next batch, because somebody wants it
     clock: Callable[[], float] = time.time
+    _packed: PackedNetwork | None = None
+    _scheduled: tuple[Plan, Schedule] | None = None  # the last plan
 
     def run(self, start: AttemptStart, entry: PlanLogEntry, run_batch: RunBatch, *, again: bool) -> Attempt:
         """Run a batch until no further operator fails; `again` says that an earlier run may have begun it."""
         return _BatchAttempts(self, start, entry, run_batch, again=again).conclude()
+
+    @property
+    def packed(self) -> PackedNetwork:
+        """The network as it travels to workers, packed once for all batches."""
+        if self._packed is None:
+            self._packed = pack_network(self.network, self.tables)
+        return self._packed
+
+    def schedule(self, plan: Plan) -> Schedule:
+        """Return the schedule of a plan, made once for all batches under it."""
+        if self._scheduled is None or self._scheduled[0] != plan:
+            self._scheduled = (plan, make_schedule(self.network, plan))
+        return self._scheduled[1]
 
     def check_bound(self, parked: Mapping[str, ParkedOperator]) -> None:
         """Raise DroverError if a parked operator holds more than it may. Call it after the commit."""
@@ -111,7 +127,7 @@ class _BatchAttempts:
         self.start = start
         self.run_batch = run_batch
         self.quarantine = Quarantine(run.root)
-        self.schedule = make_schedule(run.network, entry.plan)
+        self.schedule = run.schedule(entry.plan)
         # An entry of the plan log holds until the next one. Of an older one only the plan counts: what it parks and
         # resumes belongs to its own batch.
         self.entry = entry if entry.batch == start.batch else PlanLogEntry(start.batch, entry.plan)
@@ -144,7 +160,7 @@ class _BatchAttempts:
         start = self.start
         assignment = Assignment(
             start.batch,
-            pack_network(self.run.network, self.run.tables),
+            self.run.packed,
             queries.schedule,
             operator_watermarks(self.run.network, start.progress, self.parking.caps()),
             {unit: dict(parts) for unit, parts in start.version.units.items()},

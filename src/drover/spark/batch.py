@@ -64,6 +64,7 @@ class BatchResult:
     query_results: Mapping[str, pl.DataFrame] = field(default_factory=dict)  # by the table of the queries' shape
     late: pl.DataFrame | None = None  # rows that came too late, for their sink; None if there are none
     engine: str = str(EngineChoice.SHUFFLE)  # what computed it
+    pieces: int = 1  # in which nodes worked side by side on a chain of operators
 
     @property
     def fed(self) -> frozenset[str]:

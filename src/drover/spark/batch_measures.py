@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from drover.load.batch_model import BatchMeasure, BatchWork, hop_seconds
+from drover.load.batch_model import BatchMeasure, BatchWork, NodeTime, work_seconds
 from drover.load.slot_offer import SlotOffer
 from drover.spark.facts import BatchFacts
 
 
 def measure_batch(facts: BatchFacts, offer: SlotOffer) -> BatchMeasure:
     """Return what a batch had to do, what it did it with, and how long its phases took."""
-    busy = np.array(facts.hop_busy or [facts.busy], dtype=np.float64)
+    whole, streamed = node_times(facts)
     sent = [edge for one in facts.operators for edge in one.edges]
     work = BatchWork(
         rows=float(sum(facts.rows_in.values())),
         routed_bytes=float(sum(edge.bytes for edge in facts.routed)),
         hops=float(facts.hops),
-        work=hop_seconds(busy, offer.cores or max(facts.nodes, 1)),
+        work=work_seconds(whole, streamed, offer.cores or max(facts.nodes, 1), facts.pieces),
         result_rows=float(sum(facts.rows_out.values())),
         result_bytes=float(facts.result_bytes),
         state_bytes=float(facts.state_bytes),
@@ -38,8 +38,23 @@ def measure_batch(facts: BatchFacts, offer: SlotOffer) -> BatchMeasure:
         offer.cores,
         offer.trigger or 0.0,
         facts.engine,
-        places=float(np.count_nonzero(busy)),
+        places=float(np.count_nonzero(whole.busy)),
         transfers=float(len(facts.routed) + 2 * len(sent)),
         moved_bytes=work.routed_bytes + 2.0 * sum(edge.bytes for edge in sent),
-        overhead=max(float(busy.sum()) - in_operators - in_queries, 0.0),
+        overhead=max(float(whole.busy.sum()) - in_operators - in_queries, 0.0),
+        busy=float(whole.busy.sum()),
+        waited=float(np.sum(whole.waited)),
     )
+
+
+def node_times(facts: BatchFacts) -> tuple[NodeTime, NodeTime]:
+    """Return the time of all that nodes did in a batch, and of what they did in pieces."""
+    busy = np.array(facts.hop_busy or [facts.busy], dtype=np.float64)
+    waited, streamed, streamed_waited = (np.zeros_like(busy) for _ in range(3))
+    for one in facts.operators:
+        place = (one.place.hop if facts.hop_busy else 0, one.place.node)
+        waited[place] += one.sample.waited
+        if one.pieces > 1:
+            streamed[place] += one.sample.busy
+            streamed_waited[place] += one.sample.waited
+    return NodeTime(busy, waited), NodeTime(streamed, streamed_waited)

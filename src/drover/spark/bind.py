@@ -49,10 +49,7 @@ def start(
     sinks = {
         stream: [*map(sink_of, given.sinks.get(stream, ())), *extra.get(stream, ())] for stream in given.network.outputs
     }
-    frames: dict[str, Given] = {}
-    for source in given.network.sources:
-        if given.sources[source.name].shares is None:
-            frames |= _read(spark, source, given)
+    frames = _frames(spark, given)
     with readable(f"network {given.network.name!r}"):
         return run(
             given.network,
@@ -74,6 +71,7 @@ def start(
             queries=[sink_of(output) for output in given.queries] or None,
             limits=given.limits,
             refine=given.refine,
+            popularity=given.popularity,
             cluster=given.cluster,
             engine=given.engine,
             allow_changes=options.allow_changes,
@@ -90,6 +88,14 @@ def _trigger(given: Run, once: bool) -> dict[str, bool | str] | None:
 
 def _one_sink(outputs: Sequence[Output]) -> Sink | None:
     return Several(tuple(map(sink_of, outputs))) if outputs else None
+
+
+def _frames(spark: SparkSession, run: Run) -> dict[str, Given]:
+    frames: dict[str, Given] = {}
+    for source in run.network.sources:
+        if run.sources[source.name].shares is None:
+            frames |= _read(spark, source, run)
+    return frames
 
 
 def _read(spark: SparkSession, source: Source, run: Run) -> Mapping[str, Given]:

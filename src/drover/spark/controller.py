@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from drover.control import history
 from drover.control.batch_headroom import BatchHeadroom, batch_headroom
-from drover.control.capacity import capacities
+from drover.control.capacity import capacities, query_capacities
 from drover.control.context import ControlContext, Deployment
 from drover.control.engine_choice import EngineInUse
 from drover.control.explain import Explanation, explain
@@ -205,7 +205,7 @@ class Controller:
         if record.kind is PeriodOutcome.MOVED and record.proposal is not None:
             record = self._carry_out(record, record.proposal)
             if record.kind is not PeriodOutcome.MOVED:
-                state = replace(state, moved=self._state.moved)  # units that did not move need no cool-down
+                state = replace(state, moved=self._state.moved, weighed=self._state.weighed)  # no cool-down
         self._state = state
         self._records.append(record)
         history.write_records(*open_root(self._planner.root), list(self._records))
@@ -235,20 +235,23 @@ class Controller:
         """Return the nodes that must not be used: drained ones, and one for each slot that Spark has lost."""
         return self._slots.closed(self._planner.plan.nodes if nodes is None else nodes, self._drained)
 
+    def query_capacities(self, nodes: int) -> tuple[float, ...]:
+        """Return `query_capacities`. Every batch asks, so this does not wait for the lock and the writing of files."""
+        return query_capacities(nodes, self.settings, self._state)
+
     @property
     def status(self) -> Status:
         """The present state of the loop."""
         # Of a stopped run, breadcrumbs only say where it ended.
         long = long_running(self._planner.root, time.time()) if self._thread.ident is not None else []
         with self._lock:
-            last = self._records[-1] if self._records else None
             return Status(
                 self._network.name,
                 self.settings.mode,
                 self._state.period,
                 self._planner.plan,
                 tuple(sorted(self._drained)),
-                last,
+                self._records[-1] if self._records else None,
                 self._state.waiting,
                 self._failure,
                 self._approved if self._thread.ident is None else None,
@@ -262,14 +265,12 @@ class Controller:
     @property
     def health(self) -> str:
         """Whether the run keeps up, and why not, in one sentence; empty before the first period."""
-        with self._lock:
-            return self._records[-1].health if self._records else ""
+        return self._records[-1].health if self._records else ""
 
     @property
     def capacity(self) -> tuple[float, ...]:
         """Busy seconds per second that each node can spend."""
-        with self._lock:
-            return tuple(capacities(self._planner.plan.nodes, self.settings, self._state).tolist())
+        return tuple(capacities(self._planner.plan.nodes, self.settings, self._state).tolist())
 
     @property
     def records(self) -> list[PeriodRecord]:
@@ -304,8 +305,7 @@ class Controller:
         if found.proposal is not None and not found.waits:
             with self._lock:
                 self._offered[found.proposal.id] = found.proposal
-                for old in list(self._offered)[:-OFFERED]:
-                    del self._offered[old]
+                self._offered = dict(list(self._offered.items())[-OFFERED:])
         return found
 
     def headroom(self) -> BatchHeadroom | None:

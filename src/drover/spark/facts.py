@@ -1,17 +1,17 @@
 """The facts of a committed batch: one value, from the driver to the control loop, the meter and `lastProgress`.
 
 Rule 1: everything here is typed; `progress` alone turns it into JSON.
-Rule 2: seconds are wall-clock time. Busy seconds are CPU time, and load is counted in these.
+Rule 2: seconds are wall-clock time. Busy seconds are CPU time and what operators waited, and load is counted in these.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from drover.flow.frames import Edge
+from drover.flow.frames import Edge, summed_edges
 from drover.flow.node import OperatorFacts
 from drover.flow.parking import ParkedOperator
 from drover.load.sample import Sample
@@ -33,7 +33,7 @@ class BatchSeconds:
     sinks: float
     commit: float
     routing: float = 0.0  # within `compute`: the slowest router task
-    nodes: float = 0.0  # within `compute`: the slowest node task of every hop, added up
+    nodes: float = 0.0  # within `compute`: the slowest node task of every hop, added up; in pieces, the slowest node
 
     @property
     def whole(self) -> float:
@@ -54,6 +54,7 @@ class QueryFacts:
     sent: Mapping[str, int]  # bytes from the router to nodes, by source
     busy: tuple[float, ...]  # (n,) busy seconds by node
     memory: int = 0  # bytes that the driver holds of queries: their texts, names, nodes and constants
+    refinement: str = ""  # which queries moved since the batch before, and why; empty if none did
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,7 @@ class BatchFacts:
     hop_busy: tuple[tuple[float, ...], ...] = ()  # (hops, n) busy seconds of the task of each node in each hop
     result_bytes: int = 0  # of rows of outputs
     state_bytes: int = 0  # of state that the batch wrote
+    pieces: int = 1  # in which nodes worked side by side on a chain of operators
 
 
 def facts_of(
@@ -92,12 +94,9 @@ def facts_of(
 
     The driver measures `seconds`, except for routing and nodes: these are in the reports.
     """
-    rows_in: Counter[str] = Counter()
-    for routed in result.routed:
-        rows_in.update(routed.rows)
     busy = [0.0] * plan.nodes
     wall = [0.0] * plan.nodes
-    # Hops run one after the other, and the tasks of a hop side by side: a batch waits for the slowest task of each.
+    # A batch waits for the slowest task of each hop, or in pieces, which overlap, for the slowest node.
     slowest: dict[int, float] = {}  # node task, by hop
     hop_busy = [[0.0] * plan.nodes for _ in range(1 + max((each.place.hop for each in result.reports), default=0))]
     for report in result.reports:
@@ -112,9 +111,9 @@ def facts_of(
         plan.number,
         plan.nodes,
         1 + max(slowest, default=0),
-        replace(seconds, routing=routing, nodes=sum(slowest.values())),
-        dict(rows_in),
-        _summed(edge for routed in result.routed for edge in routed.edges),
+        replace(seconds, routing=routing, nodes=max(wall) if result.pieces > 1 else sum(slowest.values())),
+        _rows_in(result),
+        summed_edges(edge for routed in result.routed for edge in routed.edges),
         {stream: rows.height for stream, rows in result.rows.items()},
         {source: rows.height for source, rows in result.dead.items()},
         dict(notes.progress.now),
@@ -130,18 +129,15 @@ def facts_of(
         tuple(map(tuple, hop_busy)),
         sum(int(rows.estimated_size()) for rows in result.rows.values()),
         sum(segment.length for report in result.reports for segment in report.segments),
+        result.pieces,
     )
 
 
-def _summed(edges: Iterable[Edge]) -> tuple[Edge, ...]:
-    """Return one edge per stream and node, in this order."""
-    found: dict[tuple[str, int], Edge] = {}
-    for edge in edges:
-        before = found.get((edge.stream, edge.node), Edge(edge.stream, edge.node, 0, 0))
-        found[edge.stream, edge.node] = edge._replace(
-            frames=before.frames + edge.frames, bytes=before.bytes + edge.bytes
-        )
-    return tuple(found[key] for key in sorted(found))
+def _rows_in(result: BatchResult) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for routed in result.routed:
+        found.update(routed.rows)
+    return dict(found)
 
 
 def samples_of(network: Network, facts: BatchFacts) -> list[Sample]:
@@ -164,5 +160,6 @@ def samples_of(network: Network, facts: BatchFacts) -> list[Sample]:
             rows_in = {stream: float(streams[stream]) for stream in operator.inputs}
             rows_out = {stream: float(streams[stream]) for stream in operator.outputs}
             busy = sum(part.busy for part in parts)
-            samples.append(Sample(operator.name, rows_in, rows_out, busy, sum(part.state_bytes for part in parts)))
+            size = sum(part.state_bytes for part in parts)
+            samples.append(Sample(operator.name, rows_in, rows_out, busy, size, sum(part.waited for part in parts)))
     return samples

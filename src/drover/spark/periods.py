@@ -55,7 +55,7 @@ class Collected:
     period: PeriodFacts
     summary: PeriodSummary
     moved: tuple[tuple[float, float], ...] = ()  # seconds that moves took beyond what is usual, and their bytes
-    speeds: tuple[float, ...] = ()  # (n,) CPU seconds of a node's tasks per second of theirs; 0: unknown
+    speeds: tuple[float, ...] = ()  # (n,) busy seconds of a node's tasks per second of theirs; 0: unknown
     query_busy: tuple[float, ...] = ()  # (n,) busy seconds per second of submitted queries
     measures: tuple[BatchMeasure, ...] = ()  # of some of its batches
     backlog: float = -1.0  # rows that wait at the sources; -1: unknown
@@ -142,7 +142,8 @@ def _instances(batches: list[BatchFacts]) -> Iterator[Sample]:
             for number in numbers[-1]:
                 each = [samples[name, number] for samples in found]
                 busy = sum(sample.busy for sample in each)
-                yield Sample(own_name(name, number), {}, {}, busy, each[-1].state_bytes)
+                pairs = {name: sum(sum(sample.rows_out.values()) for sample in each)}
+                yield Sample(own_name(name, number), {}, pairs, busy, each[-1].state_bytes)
 
 
 def speeds_of(batches: list[BatchFacts]) -> tuple[float, ...]:

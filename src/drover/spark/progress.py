@@ -24,6 +24,7 @@ def describe(facts: BatchFacts) -> dict[str, Any]:  # Any: JSON
         "nodes": facts.nodes,
         "hops": facts.hops,
         "engine": facts.engine,
+        "pieces": facts.pieces,
         "seconds": _seconds(facts.seconds),
         "rowsIn": dict(facts.rows_in),
         "routed": [edge._asdict() for edge in facts.routed],
@@ -85,6 +86,7 @@ def _sample(one: OperatorFacts) -> dict[str, Any]:  # Any: JSON
         "rows_in": int(sum(sample.rows_in.values())),
         "rows_out": int(sum(sample.rows_out.values())),
         "busy": sample.busy,
+        "waited": sample.waited,
         "state_bytes": sample.state_bytes,
         "edges": [edge._asdict() for edge in one.edges],
         "instance": one.instance,
@@ -103,6 +105,7 @@ def _queries(facts: QueryFacts) -> dict[str, Any]:  # Any: JSON
         "memory": facts.memory,
         "bytes": dict(facts.sent),
         "busy": _rounded(facts.busy),
+        **({"refinement": facts.refinement} if facts.refinement else {}),
     }
 
 

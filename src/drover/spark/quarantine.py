@@ -63,7 +63,8 @@ class Quarantine:
         if died.node is not None:
             # Spark stops the other tasks, which leave breadcrumbs, too.
             crumbs = [one for one in crumbs if one.node == died.node] or crumbs
-        # Hops run one after the other, so the worker died in the last one that has begun.
+        # Stages of Spark run one after the other, and a resident node does one thing at a time. So the worker died in
+        # the last hop that has begun.
         last = max((one.hop for one in crumbs), default=0)
         return frozenset(Suspect(one.kind, one.name, one.node) for one in crumbs if one.hop == last)
 

@@ -12,9 +12,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from drover.control.engine_choice import DEFAULT_ENGINE, EngineChoice, engine_choice, node_count
 from drover.control.failing import HOLD_BYTES, failure_policy
+from drover.control.popularity import ExpectedQueries, popularity_of
 from drover.control.rename import rename_history
 from drover.control.settings import Control, check_pins, control_of
-from drover.control.tenants import limits_of
+from drover.control.tenants import AllLimits, limits_of
 from drover.control.tree import Hierarchy
 from drover.errors import DroverError
 from drover.flow.instances import explicit
@@ -70,6 +71,7 @@ def run(
     queries: AnySink | Sequence[AnySink] | None = None,
     limits: Mapping[str, Any] | None = None,  # Any: Limits, or its fields
     refine: float = 0.0,
+    popularity: Sequence[ExpectedQueries | Mapping[str, Any]] | None = None,  # Any: as in a run file
     cluster: TreeCluster | Mapping[str, Any] | None = None,  # Any: as in a run file
     allow_changes: bool | str | Sequence[str] = False,
     existing: str = "refuse",
@@ -106,7 +108,7 @@ def run(
       on a local disk. See docs/how-to/operations.md.
     - `queries`: one sink or several for the results of queries that are submitted during the run. `limits` are the
       limits of tenants, and `refine` is the fraction of queries that drover may move per hour, so that rows travel to
-      fewer nodes. See docs/how-to/queries.md.
+      fewer nodes. `popularity` says how many queries are expected to read the same rows. See docs/how-to/queries.md.
     - `cluster`: a tree of nodes, as in a run file. Units start as low in it as they can, unless `plan` is a Plan; in
       mode "auto" they move between neighbours. See docs/how-to/trees.md.
     - `allow_changes`: what a changed network may lose of the checkpoint's state: names of operators and tables, or True
@@ -129,7 +131,7 @@ def run(
     wanted = _plan(network, plan, node_count(nodes, chosen, partial(task_slots, spark)), tree)
     planner = Planner(checkpoint, explicit(wanted, network), tree)
     controller = Controller(network, planner, settings, slots=slots(spark), offer=slot_offer(spark, trigger))
-    catalog = QueryCatalog(network, checkpoint, allowed, closed_nodes=controller.closed)
+    catalog = _catalog(network, checkpoint, allowed, controller, popularity)
     service = QueryService(network, catalog, sink=_one_sink(queries), refine=refine)
     driver = Driver(
         network,
@@ -156,6 +158,23 @@ def run(
     if not (drains := _drains(trigger)):
         close_when_idle(spark, query, driver)
     return Handle(spark, query, driver, controller, service, listening, closes=drains)
+
+
+def _catalog(
+    network: Network,
+    checkpoint: str,
+    limits: AllLimits,
+    controller: Controller,
+    popularity: Sequence[ExpectedQueries | Mapping[str, Any]] | None,  # Any: as in `run`
+) -> QueryCatalog:
+    return QueryCatalog(
+        network,
+        checkpoint,
+        limits,
+        closed_nodes=controller.closed,
+        capacities=controller.query_capacities,
+        popularity=popularity_of(popularity),
+    )
 
 
 def _drains(trigger: Mapping[str, Any] | None) -> bool:  # Any: as in `run`

@@ -9,8 +9,9 @@ import pickle
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 import polars as pl
@@ -18,8 +19,9 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.types import BinaryType, BooleanType, IntegerType, StringType, StructField, StructType
 
-from drover.flow.frames import DRIVER, Edge, Frame, FrameKind, FramePort, edges
+from drover.flow.frames import DRIVER, LARGE, Edge, Frame, FrameKind, FramePort, edges
 from drover.flow.malformed_rows import CheckedRows, check_rows
+from drover.flow.node import NOTHING_STREAMED, StreamedPart
 from drover.flow.router import route, send_malformed, send_strays
 from drover.flow.schedule import HopNode
 from drover.flow.spill import spill
@@ -94,7 +96,7 @@ def burn(seconds: float) -> None:
 
 
 # One per worker process. Spark reuses workers from batch to batch, but does not pin them to a node.
-CACHE: Final = WorkerCache(time.process_time, burn, time.time)
+CACHE: Final = WorkerCache(time.process_time, burn, time.time, time.sleep)
 
 
 # Classes, not closures: Spark pickles a closure together with the globals that it uses, so every task would get an
@@ -113,6 +115,11 @@ class RouterTask:
 
     def run(self, batches: Batches, partition: int, attempt: str, cache: WorkerCache) -> Batches:
         """Yield the frames of one partition of the sources; no other attempt of any task has the word `attempt`."""
+        for frames in self.pieces(batches, partition, attempt, cache):
+            yield from record_batches(frames)
+
+    def pieces(self, batches: Batches, partition: int, attempt: str, cache: WorkerCache) -> Iterator[list[Frame]]:
+        """Yield the frames piece by piece: those of the rows that are gathered at a time, and the report."""
         network, _ = cache.compile_context(self.assignment.network)
         counts: Counter[str] = Counter()
         sent: list[Edge] = []
@@ -125,7 +132,8 @@ class RouterTask:
             usable = rows if checked is None else checked.good
             sources = dict(_by_source(usable, self.layout.shapes))
             interest = cache.interest(self.assignment)
-            frames = list(route(network, self.assignment.schedule, sources, origin, interest))
+            most = self.assignment.frame_bytes
+            frames = list(route(network, self.assignment.schedule, sources, origin, interest, most))
             for index, strays in enumerate(self.layout.strays):
                 mine = usable.filter(pl.col(SOURCE) == -1 - index)
                 columns = _columns({name: column for name, column in strays.shape.items() if name != strays.by})
@@ -139,12 +147,10 @@ class RouterTask:
             sent += edges(frames)
             seconds += time.perf_counter() - started
             name = state_name(self.assignment.batch, origin, f"routed-{attempt}")
-            yield from _rows(spill(frames, self.assignment.root, name))
+            yield spill(frames, self.assignment.root, name)
         if counts:
             routed = RouterReport(dict(counts), tuple(sent), seconds)
-            yield record_batch(
-                [Frame(0, DRIVER, FramePort(FrameKind.ROUTER_REPORT), partition, 0, pickle.dumps(routed))]
-            )
+            yield [Frame(0, DRIVER, FramePort(FrameKind.ROUTER_REPORT), partition, 0, pickle.dumps(routed))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,23 +166,36 @@ class NodeTask:
 
     def run(self, batches: Batches, node: int, attempt: str, cache: WorkerCache) -> Batches:
         """Yield the frames for later hops and for the driver."""
-        place = HopNode(self.hop, node)
         # All of them before the clock starts: waiting for Spark's shuffle is not the node's work.
         frames = [frame for batch in batches for frame in frames_of(batch.columns)]
+        yield from record_batches(self.run_frames(frames, node, attempt, cache))
+        cache.freeze()
+
+    def run_frames(
+        self,
+        frames: Iterable[Frame],
+        node: int,
+        attempt: str,
+        cache: WorkerCache,
+        streamed: StreamedPart = NOTHING_STREAMED,
+    ) -> list[Frame]:
+        """Return the frames for later hops and for the driver; what is `streamed` has run before, piece by piece."""
+        place = HopNode(self.hop, node)
         started = time.perf_counter()
-        busy = time.process_time()
+        began = time.process_time()
         word = f"{self.hop}-{attempt}"
-        made, report = run_worker(self.assignment, place, frames, word, cache)
+        made, report = run_worker(self.assignment, place, frames, word, cache, streamed)
         name = state_name(self.assignment.batch, place.node, f"rows-{word}")
         sent = spill(made, self.assignment.root, name)
         # A place without work has nothing to report: in a plan with several hops, that is most places.
         if report.operators or report.tallies or report.parked or report.segments or report.held or report.failures:
-            seconds = time.perf_counter() - started
-            report = replace(report, busy=time.process_time() - busy, seconds=seconds)
+            seconds = time.perf_counter() - started + streamed.seconds
+            waited = sum(one.sample.waited for one in report.operators)
+            busy = time.process_time() - began + streamed.busy + waited
+            report = replace(report, busy=busy, seconds=seconds)
             origin = self.hop * HOPS_APART + place.node
             sent.append(Frame(place.node, DRIVER, FramePort(FrameKind.NODE_REPORT), origin, 0, pickle.dumps(report)))
-        yield from _rows(sent)
-        cache.freeze()
+        return sent
 
 
 def attempt_word() -> str:
@@ -232,18 +251,19 @@ def _columns(shape: Shape) -> list[pl.Expr]:
     return [pl.col(column).alias(name) for name, column in shape.items()]
 
 
-def _rows(frames: list[Frame]) -> Batches:
-    """Yield frames as Arrow rows, a few MB at a time."""
-    start = 0
+def record_batches(frames: Iterable[Frame], most: int = ROUTED_BYTES) -> Batches:
+    """Yield frames as Arrow rows, about `most` bytes at a time; a larger frame is alone."""
+    group: list[Frame] = []
     size = 0
-    for index, frame in enumerate(frames):
-        size += len(frame.payload)
-        if size > ROUTED_BYTES:
-            yield record_batch(frames[start : index + 1])
-            start = index + 1
+    for frame in frames:
+        if group and size + len(frame.payload) > most:
+            yield record_batch(group)
+            group = []
             size = 0
-    if start < len(frames):
-        yield record_batch(frames[start:])
+        group.append(frame)
+        size += len(frame.payload)
+    if group:
+        yield record_batch(group)
 
 
 def record_batch(frames: list[Frame]) -> pa.RecordBatch:
@@ -252,13 +272,35 @@ def record_batch(frames: list[Frame]) -> pa.RecordBatch:
     rows = [
         (one.node, one.hop, *one.port, one.origin, one.serial, memoryview(one.payload), one.spilled) for one in frames
     ]
-    columns = zip(*rows, strict=True)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, FRAME_SCHEMA, strict=True)]
+    *columns, payloads, spilled = zip(*rows, strict=True)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, FRAME_SCHEMA, strict=False)]
+    arrays += [_payloads(payloads), pa.array(spilled, pa.bool_())]
     return pa.RecordBatch.from_arrays(arrays, schema=FRAME_SCHEMA)
 
 
+def _payloads(payloads: Sequence[memoryview]) -> pa.Array:
+    """Return payloads as one column; a single one is not copied."""
+    if len(payloads) > 1:
+        return pa.array(payloads, pa.binary())
+    offsets = pa.array([0, len(payloads[0])], pa.int32())
+    return pa.Array.from_buffers(pa.binary(), 1, [None, offsets.buffers()[1], pa.py_buffer(payloads[0])])
+
+
 def frames_of(columns: Iterable[pa.Array | pa.ChunkedArray]) -> Iterator[Frame]:
-    """Yield the frames in columns of FRAME_SCHEMA."""
-    rows = zip(*(column.to_pylist() for column in columns), strict=True)
-    for node, hop, kind, stream, reader, origin, serial, payload, spilled in rows:
-        yield Frame(node, hop, FramePort(FrameKind(kind), stream, reader), origin, serial, payload, spilled)
+    """Yield the frames in columns of FRAME_SCHEMA; large payloads are not copied, so they keep all columns alive."""
+    *others, payloads, spilled = columns
+    rows = zip(*(column.to_pylist() for column in others), _values(payloads), spilled.to_pylist(), strict=True)
+    for node, hop, kind, stream, reader, origin, serial, payload, is_spilled in rows:
+        yield Frame(node, hop, FramePort(FrameKind(kind), stream, reader), origin, serial, payload, is_spilled)
+
+
+def _values(payloads: pa.Array | pa.ChunkedArray) -> Iterator[bytes | pa.Buffer]:
+    """Yield the values of a binary column; large ones are slices of its buffer."""
+    for chunk in payloads.chunks if isinstance(payloads, pa.ChunkedArray) else [payloads]:
+        if not len(chunk):  # Java may send it without offsets
+            continue
+        _, offsets, data = chunk.buffers()
+        ends = pa.Array.from_buffers(pa.int32(), len(chunk) + 1, [None, offsets], offset=chunk.offset).to_pylist()
+        for start, end in pairwise(ends):
+            value = data.slice(start, end - start)
+            yield value if value.size >= LARGE else value.to_pybytes()

@@ -64,7 +64,7 @@ def rows_for(groups: int, seconds: float, seed: int) -> pl.DataFrame:
 
 def run_moves(row: Row) -> Row:
     """Move all operators back and forth between two nodes while rows arrive, and compare batches."""
-    from drover_lab.engine.rehearsal import rehearse  # noqa: PLC0415 - Spark takes a second to import
+    from drover_lab.engine.rehearsal import RehearsalSetup, rehearse  # noqa: PLC0415 - Spark takes a second to import
 
     network = network_of(int(row["operators"]), int(row["groups"]))
     units = units_of(network)
@@ -76,7 +76,7 @@ def run_moves(row: Row) -> Row:
                 handle.move(unit, 1 - handle.plan.node_of[unit])
 
     rows = rows_for(int(row["groups"]), float(row["seconds"]), int(row["seed"]))
-    found = rehearse(network, rows, Plan(1, 2, dict.fromkeys(units, 0)), during=move)
+    found = rehearse(network, rows, Plan(1, 2, dict.fromkeys(units, 0)), RehearsalSetup(during=move))
     measured = [each for each in found.batches if each.batch >= WARM_UP]
     plans = [each.plan for each in measured]
     changed = {each.batch for before, each in zip(plans, measured[1:], strict=False) if each.plan != before}

@@ -56,15 +56,14 @@ def rows_of(multiplier: int, hours: float) -> pl.DataFrame:
 def statistics(hours: float) -> Statistics:
     """Return the costs of the aggregates, measured in a run of the log at its own rate."""
     from drover.spark.meter import Meter  # noqa: PLC0415 - Spark takes a second to import
-    from drover_lab.engine.rehearsal import rehearse  # noqa: PLC0415 - as above
+    from drover_lab.engine.rehearsal import RehearsalSetup, rehearse  # noqa: PLC0415 - as above
 
     meter = Meter(network())
     rehearse(
         network(),
         rows_of(1, hours),
         round_robin(network(), NODES),
-        speed=SPEED,
-        during=lambda _, facts: meter(facts),
+        RehearsalSetup(speed=SPEED, during=lambda _, facts: meter(facts)),
     )
     return meter.statistics()
 
@@ -79,11 +78,11 @@ def plan_of(policy: str, hours: float) -> Plan:
 
 def run_policy(row: Row) -> Row:
     """Run the aggregates with a policy's plan at a multiple of the log's rate."""
-    from drover_lab.engine.rehearsal import rehearse  # noqa: PLC0415 - as above
+    from drover_lab.engine.rehearsal import RehearsalSetup, rehearse  # noqa: PLC0415 - as above
 
     hours = float(row["hours"])
     plan = plan_of(str(row["policy"]), hours)
-    found = rehearse(network(), rows_of(int(row["multiplier"]), hours), plan, speed=SPEED)
+    found = rehearse(network(), rows_of(int(row["multiplier"]), hours), plan, RehearsalSetup(speed=SPEED))
     return measured(found, float(row["from"]))
 
 

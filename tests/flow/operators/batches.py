@@ -11,8 +11,17 @@ from typing import Any, Final
 import polars as pl
 
 import drover
-from drover.flow.operators import CompileContext, Runner, UnitState, Watermarks, late_streams, make_runner
-from drover.flow.operators.base import Spend
+from drover.flow.operators import (
+    CompileContext,
+    Runner,
+    Spend,
+    UnitState,
+    Wait,
+    Watermarks,
+    late_streams,
+    make_runner,
+    no_wait,
+)
 from drover.flow.tables import Address
 from drover.network.build import Stream
 from drover.network.model import Network
@@ -68,11 +77,12 @@ class SmallBatches:
         network: Network,
         *,
         spend: Spend = lambda _: None,
+        wait: Wait = no_wait,
         tables: Mapping[str, Address] | None = None,
     ) -> None:
         self.network = network
         self.operator = network.operators[-1]
-        context = CompileContext(network, spend, late_streams(network), tables or {})
+        context = CompileContext(network, spend, late_streams(network), tables or {}, wait)
         self.runner: Runner = make_runner(self.operator, context)
         self.state = UnitState()
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.random import default_rng
 
-from drover.flow.operators.ranges import CandidateRanges, Floats, Ints, by_band, by_time, pieces
+from drover.flow.operators.ranges import CandidateRanges, Floats, Ints, by_band, by_time, count_by_time, pieces
 
 
 def ints(*values: int) -> Ints:
@@ -76,3 +80,49 @@ def test_pieces_are_bounded_and_leave_nothing_out() -> None:
     pairs = [(int(a), int(b)) for probe, rows in found for a, b in zip(probe, rows, strict=True)]
     assert sorted(pairs) == [(a, b) for a in range(30) for b in range(50)]
     assert list(pieces(by_time(times[:0], times, times), 7)) == []
+
+
+NUMBERS = st.sampled_from([-1e300, -2.5, -2.0, 0.0, 0.5, 1.0, 2.0, 3.0, 1e300, math.inf, -math.inf, math.nan])
+PROBES = st.tuples(st.integers(-60, 60), st.integers(0, 20), NUMBERS, NUMBERS)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    rows=st.lists(st.tuples(st.integers(-60, 60), NUMBERS), max_size=12),
+    probes=st.lists(PROBES, max_size=12),
+    apart=st.sampled_from([1, 10**12]),
+)
+def test_candidates_by_band_are_those_near_in_time_and_nothing_out_of_the_band(
+    rows: list[tuple[int, float]], probes: list[tuple[int, int, float, float]], apart: int
+) -> None:
+    width = 20
+    times = ints(*(at if at < 40 else at * apart for at, _ in rows))
+    low = ints(*(at for at, *_ in probes))
+    high = low + ints(*(length for _, length, *_ in probes))
+    keys = floats(*(key for _, key in rows))
+    least = floats(*(one for *_, one, _ in probes))
+    most = floats(*(one for *_, one in probes))
+    found = by_band(times, low, high, width, keys, least, most)
+    within = {
+        (p, r)
+        for p in range(len(probes))
+        for r in range(len(rows))
+        if least[p] <= keys[r] <= most[p] and low[p] <= times[r] <= high[p]
+    }
+    listed = pairs(found)
+    assert within <= listed
+    slack = 1e-6 * np.maximum(*(np.where(np.isfinite(one), np.abs(one), 0) for one in (least, most)))
+    for p, r in listed:
+        assert least[p] - slack[p] <= keys[r] <= most[p] + slack[p]
+        assert low[p] - width < times[r] < high[p] + width
+    order = [(int(a), int(b)) for a, b in zip(*next(iter(pieces(found, 10**6)), ((), ())), strict=True)]
+    assert [probe for probe, _ in order] == sorted(probe for probe, _ in order)
+
+
+def test_candidates_by_time_are_estimated_from_a_sample() -> None:
+    rng = default_rng(0)
+    times = rng.integers(0, 1000, 3000)
+    low = rng.integers(0, 1000, 2000)
+    exact = by_time(times, low, low + 50).count
+    assert abs(count_by_time(times, low, low + 50) - exact) < exact / 10
+    assert count_by_time(times[:0], low, low) == count_by_time(times, low[:0], low[:0]) == 0

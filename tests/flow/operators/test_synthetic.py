@@ -1,4 +1,4 @@
-"""Synthetic load spends its cost for each row and emits `selectivity` rows for each, whatever the batches are."""
+"""Synthetic load spends its cost for each row, waits, and emits `selectivity` rows, whatever the batches are."""
 
 from __future__ import annotations
 
@@ -47,3 +47,13 @@ def test_time_is_spent_for_each_row_that_comes_in() -> None:
     worker.only(ROWS[:8])
     worker.only([])
     assert spent == [2.0, 0.0]
+
+
+def test_it_waits_once_per_batch_for_all_rows_and_notes_it() -> None:
+    waited: list[float] = []
+    worker = SmallBatches(one_source(lambda s: s.synthetic("out", cost=0, wait=0.25)), wait=waited.append)
+    worker.only(ROWS[:8])
+    assert worker.state.waited == 2.0
+    worker.only([])
+    assert worker.state.waited == 0.0
+    assert waited == [2.0]

@@ -19,6 +19,7 @@ from drover.network.parts import Source
         ("table_read", 0, "name from names by key = id"),
         ("table_write", 0, "into latest"),
         ("synthetic", 0, "1e-06 s per row, 1.5 rows for each"),
+        ("synthetic", 1, "0 s and 1e-06 s of waiting per row, 1 rows for each"),
     ],
 )
 def test_summaries(kind: str, sample: int, words: str) -> None:

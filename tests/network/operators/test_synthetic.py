@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from drover.network.operators import Synthetic
+from drover.network.operators.synthetic import SYNTHETIC
 from tests.network.cases import TIMELESS, Case, a_filter, assert_only_fault, examined
 
 LOAD = ("operators", "load")
@@ -28,6 +29,8 @@ def a_load(**fields: Any) -> Synthetic:  # Any: fields as Synthetic has them
             Case([a_load(selectivity=math.inf)], (*LOAD, "selectivity"), "from 0 to 1000"),
             id="a selectivity is at most 1000",
         ),
+        pytest.param(Case([a_load(wait=-0.1)], (*LOAD, "wait"), "from 0 to 60"), id="a wait is not negative"),
+        pytest.param(Case([a_load(wait=61)], (*LOAD, "wait"), "from 0 to 60"), id="a wait is at most a minute"),
         pytest.param(Case([a_load(seed=-1)], (*LOAD, "seed"), "from 0 to 2147483647"), id="a seed is not negative"),
         pytest.param(Case([a_load(seed=2**31)], (*LOAD, "seed"), "from 0 to"), id="a seed has 31 bits"),
         pytest.param(
@@ -43,6 +46,14 @@ def test_rules(case: Case) -> None:
 def test_a_synthetic_operator_changes_no_column() -> None:
     streams = examined(Case([a_load()], (), "")).streams
     assert streams["load"] == streams["events"]
+
+
+def test_what_it_waits_is_part_of_its_declared_cost_and_its_summary() -> None:
+    waits = a_load(cost=0.5, wait=0.25)
+    assert SYNTHETIC.declared is not None
+    assert SYNTHETIC.declared(waits).cost == 0.75
+    assert SYNTHETIC.summary(waits) == "0.5 s and 0.25 s of waiting per row, 1 rows for each"
+    assert "waiting" not in SYNTHETIC.summary(a_load())
 
 
 def test_a_missing_event_time_hides_nothing() -> None:

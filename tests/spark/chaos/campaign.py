@@ -8,10 +8,11 @@ Rule 2: a strike counts only if the process was stopped or died of it.
 from __future__ import annotations
 
 import contextlib
+import json
 import random
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -23,8 +24,10 @@ from drover.errors import DroverError
 from drover.flow.state.commits import Checkpoint
 from drover.spark.caller import ask
 from drover.spark.offsets import spark_batch
+from drover.spark.spark_logs import SPARK
 from drover.wording import count
 from tests.spark.chaos.outputs import Difference, OutputReader, difference_at_end, difference_so_far
+from tests.spark.chaos.plain import Files
 from tests.spark.chaos.processes import RunProcess, ignores, kill_all, process_of, processes_of, send
 from tests.spark.chaos.run_under_fire import RunUnderFire, prepare
 from tests.spark.chaos.strikes import Strike, Way
@@ -37,14 +40,16 @@ MOST_FILES: Final = 20_000
 POLL: Final = 0.1  # seconds
 UNITS: Final = ("both", "some", "windows", "pairs", "seen")
 NODES: Final = 3
+SOURCES: Final = ("a", "b")  # in the order of the network, and so of Spark's offsets
 CLOSED: Final = "is lost or drained"  # what a run says of a node that takes no units
 NOTHING: Final = Difference()
 
 
 class Place(NamedTuple):
-    """How far a run has come: drover's last batch, and the files that are read."""
+    """How far a run has come: drover's last batch, the last of Spark's in it, and the files that every source has."""
 
     batch: int
+    spark_batch: int
     files: int
 
 
@@ -66,6 +71,28 @@ class Outcome:
             f"{self.master}: {self.strike} ({count(self.commits, 'commit')} before): {went_on}, next commit after "
             f"{self.seconds:.1f} s; {self.difference.lost} lost, {self.difference.doubled} doubled"
         )
+
+
+def files_of(folder: Path, batch: int) -> dict[str, int]:
+    """Return how many files of each source Spark has read up to one of its batches.
+
+    A batch has one file of each source. But a run that ends while it looks for files may have noted one for a source
+    and not yet for the other. Then the next batch has two files of the first.
+    """
+    path = folder / "checkpoint" / SPARK / "offsets" / str(batch)
+    if batch < 0:
+        return dict.fromkeys(SOURCES, 0)
+    _version, _metadata, *offsets = path.read_text(encoding="utf-8").splitlines()
+    return {source: json.loads(line)["logOffset"] + 1 for source, line in zip(SOURCES, offsets, strict=True)}
+
+
+def read_by(folder: Path, batch: int, batches: Sequence[Mapping[str, pl.DataFrame]]) -> Files:
+    """Return the files that Spark has read up to one of its batches."""
+    read = files_of(folder, batch)
+    return [
+        {source: rows for source, rows in each.items() if number < read[source]}
+        for number, each in enumerate(batches[: max(read.values())])
+    ]
 
 
 @dataclass(slots=True)
@@ -195,7 +222,9 @@ class Campaign:
     def _difference(self) -> Difference:
         """Return what is wrong now and was not at the last strike."""
         place = self.place()
-        now = difference_so_far(self.reader.read_up_to(place.batch), self.batches[: place.files])
+        files = read_by(self.folder, place.spark_batch, self.batches)
+        earlier = read_by(self.folder, place.spark_batch - 1, self.batches)
+        now = difference_so_far(self.reader.read_up_to(place.batch), files, earlier)
         before = self.difference
         self.difference = now
         return Difference(now.lost - before.lost, now.doubled - before.doubled)
@@ -203,7 +232,8 @@ class Campaign:
     def place(self) -> Place:
         """Return how far the runs have come."""
         reached: Checkpoint = self.run.checkpoint()
-        return Place(reached.batch, spark_batch(reached) + 1)
+        last = spark_batch(reached)
+        return Place(reached.batch, last, min(files_of(self.folder, last).values()))
 
     def _feed(self, count: int) -> None:
         """Put files where the sources look, until each has had so many."""

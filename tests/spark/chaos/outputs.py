@@ -39,13 +39,13 @@ class OutputReader:
         return self.rows
 
 
-def difference_so_far(found: dict[str, Rows], files: Files) -> Difference:
-    """Compare what a run has written after it has read `files`.
+def difference_so_far(found: dict[str, Rows], files: Files, before: Files) -> Difference:
+    """Compare what a run has written after it has read `files`, of them `before` in earlier batches than the last.
 
     The last batch closes windows by the files before its own. If no rows were left, another batch has closed more. So
     some windows may be there or not.
     """
-    least = plain_results(files, files[:-1])
+    least = plain_results(files, before)
     most = plain_results(files, files)
     lost = sum(sum((least[name] - found[name]).values()) for name in OUTPUTS)
     doubled = sum(sum((found[name] - most[name]).values()) for name in OUTPUTS)

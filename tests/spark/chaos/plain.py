@@ -41,7 +41,7 @@ def plain_results(files: Files, passed: Files) -> dict[str, Rows]:
 
 def _rows(files: Files, source: str) -> list[dict[str, Any]]:  # Any: cells
     """Return the rows of a source; event times are microseconds since 1970."""
-    frames = [batch[source].with_columns(pl.col("ts").dt.epoch("us")) for batch in files]
+    frames = [batch[source].with_columns(pl.col("ts").dt.epoch("us")) for batch in files if source in batch]
     return [row for frame in frames for row in frame.iter_rows(named=True)]
 
 

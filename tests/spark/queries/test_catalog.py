@@ -192,6 +192,21 @@ def test_a_query_moves_with_the_next_batch_and_stays_there(tmp_path: Path) -> No
     assert nodes_of(opened(tmp_path, 2, {"turn": 2, "failed": {}}).families)["q3"] == wanted["q3"]
 
 
+def test_queries_that_wait_when_a_node_joins_start_there(tmp_path: Path) -> None:
+    catalog = opened(tmp_path)
+    catalog.submit(queries(*range(100)))
+    before = nodes_of(begin(catalog, 0).families)
+    catalog.submit(queries(*range(100, 140)))  # the catalog does not know of a third node yet
+    catalog.move("q100", 0)
+    after = nodes_of(begin(catalog, 1, 3).families)
+    assert {name: after[name] for name in before} == before
+    assert after["q100"] == 0
+    waited = [after[f"q{number}"] for number in range(101, 140)]
+    assert waited.count(2) >= 30
+    again = opened(tmp_path, 1, {"turn": 1, "failed": {}}, nodes=3)
+    assert nodes_of(begin(again, 2, 3).families) == after
+
+
 def test_a_waiting_query_starts_on_the_node_it_was_moved_to(tmp_path: Path) -> None:
     catalog = opened(tmp_path)
     catalog.submit(queries(*range(4)))

@@ -1,17 +1,19 @@
-"""Member tables follow the query log, and topics have the rates that their queries were measured at."""
+"""Member tables follow the query log, and topics the rates that were stored."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from drover.flow.families.members import MEMBER, QUERY
+from drover.flow.families.topics import ALL
+from drover.flow.query_log.figures import TopicRates
 from drover.network.queries import Shapes
-from drover.spark.queries.families import ALL, LEAST_RATE, families_named, tables_of, topic_rates, topics_of
-from drover.spark.queries.metrics import QueryMetrics
+from drover.spark.queries.families import families_named, rates_of, tables_of, topics_of
 from tests.spark.meters import meters, parsed, query
-from tests.spark.queries.catalogs import begin, counts, opened, queries
+from tests.spark.queries.catalogs import begin, opened, queries
 
 
 def test_queries_of_one_shape_are_one_family() -> None:
@@ -47,12 +49,11 @@ def test_a_topic_is_a_key_value_or_the_whole_stream() -> None:
     assert (some.tolist(), [read.topics[t] for t in read.topic]) == ([9, 10], [one for (one,) in by_site[1:]])
 
 
-def test_topics_have_the_rates_of_their_queries(tmp_path: Path) -> None:
-    catalog = opened(tmp_path)
-    catalog.submit(queries(2, 6, 22, 26))  # s2, s6, s2, s6
-    (family,) = begin(catalog, 0).families.by_id
-    metrics = QueryMetrics()
-    metrics.record(2.0, 0.3, [counts(family, rows_in=[8, 0, 8, 0])])
-    found = topic_rates(catalog.families, metrics.figures())
-    assert found == {("readings", "`site`", "s2"): 4.0, ("readings", "`site`", "s6"): LEAST_RATE}
-    assert catalog.update_rates(found) >= 1
+def test_topics_that_were_stored_have_their_rates() -> None:
+    by_site = TopicRates("readings", "`site`", pl.DataFrame({"value": ["s2", "s6"], "rate": [4.0, 0.5]}))
+    everything = TopicRates("readings", ALL, pl.DataFrame({"value": [None], "rate": [9.0]}))
+    assert rates_of((by_site, everything)) == {
+        ("readings", "`site`", "s2"): 4.0,
+        ("readings", "`site`", "s6"): 0.5,
+        ("readings", ALL, None): 9.0,
+    }

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import polars as pl
 import pytest
 
-from drover.spark.queries.metrics import EVERY, MANY, STEP, WINDOW, QueryMetrics, is_measured
+from drover.flow.families.topics import ALL, TopicCounts
+from drover.spark.queries.metrics import EVERY, LEAST_RATE, MANY, STEP, WINDOW, QueryMetrics, is_measured
 from tests.spark.queries.catalogs import counts
 
 
@@ -41,6 +45,31 @@ def test_the_summary_has_bytes_and_busy_seconds_per_second() -> None:
     assert (found.batch, found.seconds, found.replication) == (4, 4.0, 1.25)
     assert found.sent == {"readings": 100.0}
     assert found.busy == pytest.approx((0.15,))
+
+
+def topic(values: list[str | None], rows: list[int], *, column: str = "`site`", size: int = 100) -> TopicCounts:
+    """Counts of a node on which the stream had twice these rows, of 50 bytes each."""
+    table = pl.DataFrame({"value": values, "rows": rows}, schema={"value": pl.String, "rows": pl.Int64})
+    return TopicCounts("readings", column, size // 50, size, table.to_arrow())
+
+
+def test_the_rates_of_topics_are_bytes_per_second_of_any_node_that_reads_them() -> None:
+    metrics = QueryMetrics()
+    assert metrics.topics() == ()
+    here = replace(counts("f", rows_in=[1]), topics=(topic(["s1", "s2"], [6, 0], size=500),))
+    there = replace(counts("g", rows_in=[1]), topics=(topic(["s1"], [6]), topic([None], [10], column=ALL)))
+    metrics.record(2.0, 0.1, [here, there])
+    metrics.record(1.0, 0.1, [replace(here, topics=(topic(["s1", "s2"], [3, 0]),))])
+    everything, by_site = metrics.topics()
+    assert (everything.stream, everything.column) == ("readings", ALL)
+    assert everything.table.rows() == [(None, pytest.approx(10 / 2 * 50))]
+    assert by_site.table.rows() == [
+        ("s1", pytest.approx(9 / 3 * 50)),
+        ("s2", pytest.approx(LEAST_RATE * 50)),
+    ]
+    summary = metrics.summary(metrics.figures(), 1.0)
+    assert summary is not None
+    assert [(one.stream, one.column) for one in summary.topics] == [("readings", ALL), ("readings", "`site`")]
 
 
 def test_weights_are_relative_to_the_mean_cost_of_a_query() -> None:

@@ -14,8 +14,10 @@ import polars as pl
 import pyarrow.flight as fl
 import pytest
 
+from drover.control.failing import FailurePolicy
 from drover.errors import DroverError
 from drover.flow.instances import explicit
+from drover.flow.pipelining import pipeline_of
 from drover.network.model import Network
 from drover.placement.plan import Plan, round_robin
 from drover.spark.driver import Driver
@@ -24,7 +26,7 @@ from drover.spark.queries.catalog import QueryCatalog
 from drover.spark.queries.service import QueryService
 from drover.spark.resident import engine as module
 from drover.spark.resident import node_server
-from drover.spark.resident.engine import ResidentEngine
+from drover.spark.resident.engine import Pipelines, ResidentEngine
 from drover.spark.resident.inbox import INBOX_BYTES
 from drover.spark.resident.node_server import Turn
 from drover.spark.sinks import Memory
@@ -34,6 +36,8 @@ from tests.flow.oracle import assert_same_rows
 from tests.simulation.spark import laid_out, unified
 from tests.spark.resident.local_nodes import LocalNode, LocalNodes, LocalRows
 from tests.spark.runs import chaos_network, ordered_batches
+
+ON_FAILURE = FailurePolicy()
 
 
 class ResidentRun:
@@ -46,16 +50,30 @@ class ResidentRun:
         nodes: int = 3,
         inbox_bytes: int = INBOX_BYTES,
         estimate: Callable[[Any], int] = lambda _: sys.maxsize,  # Any: the batch
+        pipelines: Pipelines = pipeline_of,
+        policy: FailurePolicy = ON_FAILURE,
     ) -> None:
         self.network = network
         self.nodes = LocalNodes(inbox_bytes)
         given: Any = self.nodes  # Any: what the engine calls of `ResidentNodes`
-        self.engine = ResidentEngine(given, estimate)
+        self.engine = ResidentEngine(given, estimate, pipelines)
         self.sinks = {stream: Memory() for stream in network.outputs}
+        self.results = Memory()  # of submitted queries
+        self.late = Memory()
         self.planner = Planner(str(root), explicit(round_robin(network, nodes), network))
-        service = QueryService(network, QueryCatalog(network, str(root), {}))
-        sinks = {stream: (sink,) for stream, sink in self.sinks.items()}
-        self.driver = Driver(network, unified(network), sinks, str(root), self.planner, service, engine=self.engine)
+        self.service = QueryService(network, QueryCatalog(network, str(root), {}))
+        self.service.use_sink(self.results)
+        self.driver = Driver(
+            network,
+            unified(network),
+            {stream: (sink,) for stream, sink in self.sinks.items()},
+            str(root),
+            self.planner,
+            self.service,
+            policy,
+            engine=self.engine,
+            late=self.late,
+        )
         self.driver.open()
 
     def process(self, batch: Batch, number: int, **options: Any) -> None:  # Any: of LocalRows
@@ -245,7 +263,7 @@ def test_an_operator_at_which_polars_panics_ends_no_batch_with_fewer_rows(
         raise PanicError("a bug in native code")
 
     run.process(BATCHES[0], 0)
-    monkeypatch.setattr(NodeTask, "run", panic)
+    monkeypatch.setattr(NodeTask, "run_frames", panic)
     monkeypatch.setattr(threading, "excepthook", lambda _args: None)
     with pytest.raises(Exception, match="a bug in native code"):
         run.process(BATCHES[1], 1)

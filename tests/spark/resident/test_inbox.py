@@ -33,6 +33,22 @@ def test_a_hop_takes_frames_of_nodes_and_of_the_attempts_that_count() -> None:
     assert words(inbox.take("t", 1, {"second"})) == {"later"}
 
 
+def test_a_piece_takes_its_own_frames_and_those_of_no_piece() -> None:
+    inbox = Inbox()
+    inbox.begin("t")
+    inbox.put(FrameDelivery("t", 1, "piece 0", "a"), frames("routed"))
+    for piece in range(3):
+        inbox.put(FrameDelivery("t", 1, "node 0 in hop 0", piece=piece), frames(f"piece {piece}"))
+    held = inbox.held
+    assert words(inbox.take("t", 1, {"a"}, piece=1)) == {"routed", "piece 1"}
+    assert 0 < inbox.held < held
+    assert words(inbox.take("t", 1, {"a"}, piece=0)) == {"piece 0"}
+    assert words(inbox.take("t", 1, {"a"}, piece=0)) == set()
+    inbox.put(FrameDelivery("t", 1, "node 0 in hop 0"), frames("the rest"))
+    assert words(inbox.take("t", 1, {"a"})) == {"piece 2", "the rest"}
+    assert inbox.held == 0
+
+
 def test_a_delivery_that_is_repeated_counts_once() -> None:
     inbox = Inbox()
     inbox.begin("t")

@@ -11,7 +11,7 @@ import pyarrow.flight as fl
 import pytest
 
 from drover.spark.resident import node_server as module
-from drover.spark.resident.node_server import PING, Deliveries, HopRunner, NodeServer, serve
+from drover.spark.resident.node_server import PING, Deliveries, HopRunner, HopWork, NodeServer, serve
 from drover.spark.resident.wire import FrameDelivery, HopRequest, call_options, dumps
 from drover.spark.tasks import FRAME_SCHEMA
 from tests.spark.resident.local_nodes import LocalNodes, new_cache
@@ -56,3 +56,17 @@ def test_a_node_ends_when_its_driver_has_been_silent_for_long(monkeypatch: pytes
         runner: Any = HopRunner(0, server, Deliveries("secret"))  # Any: none of its hops is run
         serve(runner, driver_lives)
     assert (len(looked) == 20) is lives
+
+
+def test_a_node_that_ends_keeps_no_call_waiting(nodes: LocalNodes) -> None:
+    (address,) = nodes.ensure(1)
+    server = nodes.nodes[0].server
+    server.work.put(None)
+    nodes.nodes[0].thread.join(10)
+    with fl.connect(address.location) as client, pytest.raises(fl.FlightError, match="does not know the turn"):
+        client.do_get(fl.Ticket(dumps(HopRequest("t", 0, ()))), call_options(nodes.secret)).read_all()
+    waiting = HopWork(HopRequest("t", 0, (), 1))
+    server.work.put(waiting)
+    server.end()
+    assert waiting.done.is_set()
+    assert waiting.error is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 from drover.flow.frames import DRIVER, Frame, FrameKind, FramePort
 from drover.spark.resident.routing import ResidentRouterTask
 from drover.spark.resident.wire import FrameDelivery, NodeAddress
-from drover.spark.tasks import frames_of, record_batch
+from drover.spark.tasks import frames_of
 from tests.spark.resident.local_nodes import new_cache
 
 NODES = tuple(NodeAddress(node, f"grpc://node-{node}", "start") for node in range(2))
@@ -24,16 +25,16 @@ class Sent:
 
     deliveries: list[tuple[str, FrameDelivery, int]] = field(default_factory=list)
 
-    def send(self, location: str, delivery: FrameDelivery, batches: list[pa.RecordBatch]) -> None:
+    def send(self, location: str, delivery: FrameDelivery, batches: Iterator[pa.RecordBatch]) -> None:
         self.deliveries.append((location, delivery, sum(batch.num_rows for batch in batches)))
 
 
 class TwoPieces:
     """Takes the place of the router: two pieces with frames for both nodes, and a report for the driver."""
 
-    def run(self, *_: object) -> list[pa.RecordBatch]:
+    def pieces(self, *_: object) -> list[list[Frame]]:
         frames = [Frame(node, hop, PORT, 7, 0, b"rows") for node in range(2) for hop in range(2)]
-        return [record_batch(frames[:3]), record_batch([frames[3], REPORT])]
+        return [frames[:3], [frames[3], REPORT]]
 
 
 def test_frames_go_to_their_nodes_and_the_rest_to_the_driver() -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from drover.flow.families.members import MEMBER, NODE, MemberTable
 from drover.flow.families.moves import family_and_node
+from drover.flow.families.topics import TopicCounts
 from drover.flow.operators import Watermarks
 from drover.flow.parking import WatermarkCaps
 from drover.flow.schedule import HopNode, Schedule, arrival
@@ -56,6 +57,7 @@ class MemberCounts:
     busy: float  # CPU seconds
     table: pa.Table | None  # None unless the batch is measured
     late: int = 0  # rows that came too late, counted for each member
+    topics: tuple[TopicCounts, ...] = ()  # empty unless the batch is measured
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ Rule 1: if an expression fails, only the members at fault fail, not the family. 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -20,6 +21,7 @@ from drover.flow.families.local_members import Ints, LocalMembers
 from drover.flow.families.members import MEMBER
 from drover.flow.families.moves import add_arrived, remove_departed, state_sizes, unit_name
 from drover.flow.families.run import FamilyOutput, RunFamily, Streams, with_names
+from drover.flow.families.topics import count_topics
 from drover.flow.operators import EXPRESSION_ERRORS, UnitState, Watermarks
 from drover.flow.operators.calls import describe
 from drover.flow.state.segments import Key
@@ -86,7 +88,9 @@ class FamilyRunner:
             if output.rows.height:
                 self._results.setdefault(runner.shape.table, []).append(with_names(output, local))
             busy = self.cpu() - started
-            self.tallies.append(_tally(family, self.node, local, output, states, busy, by_member=assignment.measured))
+            counts = _tally(family, self.node, local, output, states, busy, by_member=assignment.measured)
+            topics = count_topics(runner.shape, streams, local, self._memo) if assignment.measured else ()
+            self.tallies.append(replace(counts, topics=topics))
 
     def _run_one(
         self,

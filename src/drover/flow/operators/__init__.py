@@ -13,7 +13,9 @@ from drover.flow.operators.base import (
     Runner,
     Spend,
     UnitState,
+    Wait,
     Watermarks,
+    no_wait,
 )
 from drover.flow.operators.filter import RunFilter
 from drover.flow.operators.instance import RunInstance, oldest_epoch
@@ -60,9 +62,11 @@ __all__ = [
     "Runner",
     "Spend",
     "UnitState",
+    "Wait",
     "Watermarks",
     "late_streams",
     "make_runner",
+    "no_wait",
     "oldest_epoch",
     "write_pending",
 ]

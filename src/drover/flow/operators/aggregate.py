@@ -15,12 +15,13 @@ import polars as pl
 
 from drover.flow.operators.base import CompileContext, Frames, UnitState, Watermarks, on_time
 from drover.flow.operators.panes import PANE, PaneKey, PaneNeeds, pane_of_row, panes_of_rows
-from drover.flow.operators.partials import common_prefix, make_partial
+from drover.flow.operators.partials import SUM, common_prefix, make_partial
+from drover.flow.operators.sliding_sums import AFTER_LATE, PauseSums, in_order, ready_sums, sums_of
 from drover.flow.operators.window_core import core_pays, merge_core
 from drover.network.durations import Micros
 from drover.network.expressions import parse_aggregate, to_polars
 from drover.network.operators import WINDOW_END, WINDOW_START, WINDOW_TIME, Aggregate
-from drover.network.types import TIMESTAMP, polars_type
+from drover.network.types import FLOATS, TIMESTAMP, DataType, polars_type
 
 START: Final = "drover.start"  # first microsecond of a window
 VALUE: Final = "drover.value"
@@ -64,8 +65,21 @@ class RunAggregate:
         }
         # By part of the state: the name of its column, unless that is a part already.
         self.sets = {f"{SET}{name}" if name == PANES else name: name for name in self.distinct}
+        self.slides = self._may_slide([schema.types[name] for name in self.groups])
         self.output = {name: polars_type(kind) for name, kind in context.network.streams[operator.name].types.items()}
         self.nothing = pl.DataFrame(schema=self.output)  # made once: it takes half a millisecond
+
+    def _may_slide(self, keys: Sequence[DataType]) -> bool:
+        """Return whether `sliding_sums` can give the windows: only sums, of groups that look the same if they are."""
+        if not self.groups or self.operator.size <= self.operator.advance:
+            return False
+        # 0.0 and -0.0 are one group, which shows the one that came first.
+        if any(kind in FLOATS for kind in keys) or not self.needs.rolls_up:
+            return False
+        return all(
+            partial.folds is not None and all(fold.how == SUM for fold in partial.folds.values())
+            for partial in self.partials.values()
+        )
 
     def run(self, inputs: Frames, state: UnitState, clock: Watermarks) -> dict[str, pl.DataFrame]:
         """Add the batch's rows and emit the windows that close."""
@@ -89,8 +103,11 @@ class RunAggregate:
             self._take_in(rows, tables, state, clock)
         result = self._give_out(state, clock)
         if clock.now is not None:
+            sums = sums_of(state, PANES)
             for part in (PANES, *self.sets):
                 state.evict(part, oldest_needed(self.operator, clock.now))
+            if sums is not None:
+                sums.seen = state.parts[PANES]
         return {self.operator.name: result}
 
     def _take_in(
@@ -126,10 +143,14 @@ class RunAggregate:
 
     def take_panes(self, made: pl.DataFrame, state: UnitState) -> None:
         """Keep partial aggregates, one row per pane and group."""
+        sums = sums_of(state, PANES)
         state.append(PANES, made)
         if (panes := state.parts.get(PANES)) is not None and panes.n_chunks() > MOST_CHUNKS:
             keys = [PANE, *self.groups]
             state.merge(PANES, panes.group_by(keys, maintain_order=True).agg(self._merges()))
+        if sums is not None:
+            sums.seen = state.parts[PANES]
+            state.derived = sums if sums.take(made) else PauseSums(AFTER_LATE)
 
     def _merges(self) -> list[pl.Expr]:
         return [expr.alias(name) for partial in self.partials.values() for name, expr in partial.merge.items()]
@@ -139,9 +160,9 @@ class RunAggregate:
         if panes is None or not _may_close(self.operator, clock):
             return self.nothing
         ends = ends_within(self.operator, panes, clock, self.pane)
-        if self.needs.rolls_up and ends and core_pays(self.operator, panes, ends, self.pane):
-            panes = merge_core(self.operator, panes, ends, self._merges())
-        windows = self._windows(panes, ends)
+        windows = self._slid(state, ends)
+        if windows is None:
+            windows = self._merged(panes, ends)
         if windows is None:
             return self.nothing
         keys = [START, *self.groups]
@@ -164,6 +185,26 @@ class RunAggregate:
             *self.groups,
             *(computed[name].cast(self.output[name]).alias(name) for name in (n.name for n in self.operator.compute)),
         )
+
+    def _slid(self, state: UnitState, ends: range) -> pl.DataFrame | None:
+        """Return the windows that end at `ends` from sliding sums; None if there are none, or no sums in this batch."""
+        if not self.slides or not ends or len(ends) > _most_windows(self.operator):
+            return None
+        size = self.operator.size
+        sums = ready_sums(state, PANES, ends[0] - size, self.groups, self._merges())
+        if sums is None:
+            return None
+        moved = ((end - size, sums.move(end - size, end)) for end in ends)
+        found = [rows.with_columns(pl.lit(start, pl.Int64).alias(START)) for start, rows in moved if rows.height]
+        return pl.concat(found) if found else None
+
+    def _merged(self, panes: pl.DataFrame, ends: range) -> pl.DataFrame | None:
+        """Return the windows that end at `ends` by merging all their panes; None if there is none."""
+        if self.slides:
+            panes = in_order(panes)  # as sliding sums give them
+        if self.needs.rolls_up and ends and core_pays(self.operator, panes, ends, self.pane):
+            panes = merge_core(self.operator, panes, ends, self._merges())
+        return self._windows(panes, ends)
 
     def _windows(self, panes: pl.DataFrame, ends: range) -> pl.DataFrame | None:
         """Return panes merged into the windows that end at `ends`; None if there is none."""

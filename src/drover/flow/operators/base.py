@@ -20,8 +20,13 @@ from drover.network.schema import Schema
 
 Frames = Mapping[str, pl.DataFrame]  # by stream
 Spend = Callable[[float], None]  # keeps the processor busy for so many seconds
+Wait = Callable[[float], None]  # waits so many seconds and uses no processor
 # What an expression raises if it fails after all. A panic is an unexpected failure in Polars, and no Exception.
 EXPRESSION_ERRORS: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+
+
+def no_wait(_seconds: float) -> None:
+    """Return at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,7 @@ class CompileContext:
     spend: Spend
     may_be_late: frozenset[str]  # streams with rows that may come after their watermark
     tables: Mapping[str, Address] = field(default_factory=dict)  # address of every table that operators use
+    wait: Wait = no_wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,8 @@ class UnitState:
     appended: dict[str, pl.DataFrame] = field(default_factory=dict)
     replaced: dict[str, pl.DataFrame] = field(default_factory=dict)
     late: dict[str, pl.DataFrame] = field(default_factory=dict)  # rows that came too late in this batch, by input
+    waited: float = 0.0  # seconds of this batch in which the operator was busy but used no core
+    derived: object = None  # what a runner worked out from the parts, to save work in the next batch; never saved
     _before: tuple[dict[str, pl.DataFrame], dict[str, Micros]] = field(default_factory=lambda: ({}, {}))
 
     def begin(self) -> None:
@@ -67,6 +75,7 @@ class UnitState:
         self.appended = {}
         self.replaced = {}
         self.late = {}
+        self.waited = 0.0
         self._before = (dict(self.parts), dict(self.bounds))
 
     def restore(self) -> None:
@@ -77,6 +86,7 @@ class UnitState:
         parts, bounds = self._before
         self.parts = dict(parts)
         self.bounds = dict(bounds)
+        self.derived = None
 
     def bytes(self) -> int:
         """Return the size of the live rows in memory."""

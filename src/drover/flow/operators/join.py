@@ -17,7 +17,7 @@ import polars as pl
 from drover.diffusion.split import cyclic_draws, part_of
 from drover.flow.operators.bands import find_band, numbers
 from drover.flow.operators.base import CompileContext, Frames, UnitState, Watermarks
-from drover.flow.operators.ranges import CandidateRanges, by_band, by_time, pieces
+from drover.flow.operators.ranges import CandidateRanges, by_band, by_time, count_by_time, pieces
 from drover.network.expressions import Expression, parse_pair, to_polars
 from drover.network.operators import Join
 from drover.network.types import TIMESTAMP, polars_type
@@ -157,14 +157,14 @@ class RunJoin:
         # it.
         low = probes - self.windows[side]
         high = probes + self.windows[_other(side)]
-        found = by_time(times, low, high)
         band = self.bands[side]
+        count = 0 if band is None else count_by_time(times, low, high)
         # Few candidates by time alone: sorting by the band would cost more than it saves.
-        if band is None or found.count <= max(len(times), len(probes)):
-            return found
+        if band is None or count <= max(len(times), len(probes)):
+            return by_time(times, low, high)
         bounds = (numbers(probing, bound) for bound in (band.low, band.high))
         narrow = by_band(times, low, high, self.width, numbers(sorted_rows, band.key), *bounds)
-        return narrow if narrow.count < found.count else found
+        return narrow if narrow.count < count else by_time(times, low, high)
 
     def _spread(self, left: pl.DataFrame, right: pl.DataFrame) -> bool:
         """Return whether the rows of either side are far apart in time."""

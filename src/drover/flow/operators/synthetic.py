@@ -1,4 +1,4 @@
-"""Synthetic load on Polars: spends processor time and passes a share of the rows."""
+"""Synthetic load on Polars: spends processor time, waits, and passes a share of the rows."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from drover.network.operators import Synthetic
 
 
 class RunSynthetic:
-    """Spends time and passes a share of the rows."""
+    """Spends time, waits, and passes a share of the rows."""
 
     def __init__(self, operator: Synthetic, context: CompileContext) -> None:
         self.operator = operator
         self.spend = context.spend
+        self.wait = context.wait
         schema = context.network.streams[operator.input]
         self.copies = scalar(operator.copies(schema.time or ""), schema)
 
@@ -22,6 +23,9 @@ class RunSynthetic:
         """Return each row as often as the operator's hash says."""
         rows = inputs[self.operator.input]
         self.spend(self.operator.cost * rows.height)
+        if waited := self.operator.wait * rows.height:
+            self.wait(waited)
+            state.waited += waited
         if self.operator.selectivity == 1:
             return {self.operator.name: rows}
         copies = rows.select(self.copies.alias("copies"))["copies"].to_numpy()

@@ -1,6 +1,7 @@
 """The core of windows: the panes that all windows have in common that close in a batch.
 
-Windows that overlap have most of their panes in common. These are merged once, and not once per window.
+Windows that overlap have most of their panes in common. These are merged once, and not once per window. Where
+`sliding_sums` can give the windows, this is needed only in the batches in which those pause.
 
 Rule 1: this never shows. Only partials that roll up are merged here, so values have the same bits, and rows stay in the
 order in which groups first appear.

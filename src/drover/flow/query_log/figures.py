@@ -1,14 +1,15 @@
-"""The last measurements of queries, kept in a file of the checkpoint for reports.
+"""The last measurements of queries, kept in a file of the checkpoint for reports and for the next run.
 
-Rule 1: no run reads this file. It is replaced as a whole every few batches, without waiting for the disk. A reader
-reports a missing or damaged file and continues without it.
+Rule 1: a run reads this file once, when it starts, and only to place queries better: no result depends on it. It is
+replaced as a whole every few batches, without waiting for the disk. A reader reports a missing or damaged file and
+continues without it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 from pyarrow.fs import FileSystem
@@ -31,6 +32,15 @@ FIGURES: Final = pl.Schema(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class TopicRates:
+    """The rates of the topics of a stream by a column, or of the whole stream."""
+
+    stream: str
+    column: str  # "" for all rows
+    table: pl.DataFrame  # `value` of the column, null for all rows; `rate` in bytes per second
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Figures:
     """Means over the last measured batches; state sizes are those of the last one."""
 
@@ -40,6 +50,7 @@ class Figures:
     sent: Mapping[str, float]  # bytes per second that the router sent, by source
     busy: tuple[float, ...]  # busy seconds per second of all queries, by node
     queries: pl.DataFrame  # FIGURES
+    topics: tuple[TopicRates, ...] = ()  # of all queries; files of release 0.1 have none
 
 
 def write_figures(fs: FileSystem, root: str, figures: Figures) -> None:
@@ -50,8 +61,10 @@ def write_figures(fs: FileSystem, root: str, figures: Figures) -> None:
         "replication": figures.replication,
         "sent": dict(figures.sent),
         "busy": list(figures.busy),
+        "topics": [[one.stream, one.column] for one in figures.topics],
     }
-    write_whole(fs, _path(root), [pack(head, [figures.queries])], durable=False)
+    tables = [figures.queries, *(one.table for one in figures.topics)]
+    write_whole(fs, _path(root), [pack(head, tables)], durable=False)
 
 
 def read_figures(fs: FileSystem, root: str) -> Figures | None:
@@ -61,7 +74,7 @@ def read_figures(fs: FileSystem, root: str) -> Figures | None:
         return None
     head, frames = unpack(path, read_whole(fs, path))
     try:
-        (queries,) = frames
+        queries, *tables = frames
         if queries.schema != FIGURES:
             raise ValueError(f"columns {', '.join(queries.columns)}")
         return Figures(
@@ -71,9 +84,20 @@ def read_figures(fs: FileSystem, root: str) -> Figures | None:
             {str(source): float(rate) for source, rate in head["sent"].items()},
             tuple(map(float, head["busy"])),
             queries,
+            tuple(_topics(head.get("topics", []), tables)),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
         raise StateError(path, "figures of queries", repr(error), RESTORE) from error
+
+
+def _topics(names: Sequence[Sequence[Any]], tables: Sequence[pl.DataFrame]) -> Iterator[TopicRates]:  # Any: JSON
+    for (stream, column), table in zip(names, tables, strict=True):
+        rates = table["rate"]
+        if table.columns != ["value", "rate"] or rates.dtype != pl.Float64() or not rates.is_finite().all():
+            raise ValueError(f"rates of {stream!r}")
+        if rates.null_count() or (rates < 0).any():
+            raise ValueError(f"a negative rate of {stream!r}")
+        yield TopicRates(str(stream), str(column), table)
 
 
 def _path(root: str) -> str:

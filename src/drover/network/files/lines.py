@@ -22,13 +22,13 @@ def by_line(faults: Iterable[Fault]) -> tuple[Fault, ...]:
     return tuple(ordered)
 
 
-def placed(faults: Iterable[Fault], root: Fields) -> list[Fault]:
+def placed(faults: Iterable[Fault], root: Fields | Items) -> list[Fault]:
     """Return the faults with their lines."""
     lookup: dict[int, dict[str, tuple[int, Node]]] = {}
     return [replace(fault, line=_line(root, fault.path, lookup)) for fault in faults]
 
 
-def _line(root: Fields, path: Sequence[str | int], lookup: dict[int, dict[str, tuple[int, Node]]]) -> int:
+def _line(root: Fields | Items, path: Sequence[str | int], lookup: dict[int, dict[str, tuple[int, Node]]]) -> int:
     """Return the line of the most specific node on the path; `lookup` caches the keys of nodes."""
     line = root.line
     node: Node = root

@@ -42,5 +42,6 @@ FILTER: Final = OperatorKind(
     summary=lambda operator: operator.where,
     samples=(Filter(name="large", input="events", where="amount > 10"),),
     expressions=("where",),
+    row_wise=True,
     sharing=QuerySharing(condition="where"),
 )

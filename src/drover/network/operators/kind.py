@@ -41,6 +41,7 @@ class OperatorKind(Generic[M]):
     expressions: tuple[str, ...] = ()  # attributes with SQL: a text, None, or a tuple of Named
     lines: Callable[[M], tuple[str, ...]] | None = None  # in its box in a drawing; None: the summary
     declared: Callable[[M], DeclaredLoad] | None = None  # None: it declares nothing
+    row_wise: bool = False  # whether what it makes of a row depends on this row alone, unless it holds state
     sharing: QuerySharing[M] | None = None  # how many queries share its work; None: submitted queries cannot use it
 
     @property

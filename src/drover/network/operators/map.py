@@ -92,5 +92,6 @@ MAP: Final = OperatorKind(
         Map(name="extended", input="events", select=(Named("twice", "amount * 2"),), extend=True),
     ),
     expressions=("select",),
+    row_wise=True,
     sharing=QuerySharing(columns=_input_columns, with_member=_with_member),
 )

@@ -102,5 +102,6 @@ SWITCH: Final = OperatorKind(
         ),
     ),
     expressions=("cases",),
+    row_wise=True,
     sharing=QuerySharing(with_numbered_branches=_with_numbered_branches),
 )

@@ -19,7 +19,9 @@ PRIME: Final = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synthetic(Operator):
-    """Burns `cost` seconds per row and emits `selectivity` rows for each, for experiments.
+    """Burns `cost` seconds per row, waits `wait` seconds, and emits `selectivity` rows for each, for experiments.
+
+    While it waits, it occupies its node but no core, as a call to a model server does.
 
     A hash of event time and `seed` decides which rows pass, so that every engine and every cut into batches gives the
     same rows. A row is emitted floor(selectivity) times, and once more if its hash, uniform in [0, 1), is below the
@@ -29,9 +31,10 @@ class Synthetic(Operator):
     kind: ClassVar[str] = "synthetic"
 
     input: str
-    cost: float  # busy seconds per row in
+    cost: float  # seconds per row in that use a core
     selectivity: float = 1.0
     seed: int = 0
+    wait: float = 0.0  # seconds per row in that use none
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -53,7 +56,8 @@ class Synthetic(Operator):
 
     def own_faults(self) -> Iterator[Fault]:
         """Yield faults of numbers out of range."""
-        for field, value, most in (("cost", self.cost, 60.0), ("selectivity", self.selectivity, 1000.0)):
+        limits = (("cost", self.cost, 60.0), ("selectivity", self.selectivity, 1000.0), ("wait", self.wait, 60.0))
+        for field, value, most in limits:
             if not (math.isfinite(value) and 0 <= value <= most):
                 yield Fault((field,), str(value), f"it must be a number from 0 to {most:g}", "Correct the number.")
         if not 0 <= self.seed < 2**31:
@@ -64,15 +68,31 @@ class Synthetic(Operator):
         return Derived(inputs, tuple(need_time(self.input, inputs[0], ("input",))))
 
 
+def _summary(operator: Synthetic) -> str:
+    waits = f" and {operator.wait:g} s of waiting" if operator.wait else ""
+    return f"{operator.cost:g} s{waits} per row, {operator.selectivity:g} rows for each"
+
+
 SYNTHETIC: Final = OperatorKind(
     model=Synthetic,
     fields=(
         INPUT,
-        Field("cost", codecs.SECONDS, "busy seconds per row", hides=False),
+        Field("cost", codecs.SECONDS, "seconds per row in which it uses a core", hides=False),
         Field("selectivity", codecs.RATIO, "rows out for each row in", Default(1.0), hides=False),
         Field("seed", codecs.SEED, "of the choice which rows pass", Default(0), hides=False),
+        Field(
+            "wait",
+            codecs.SECONDS,
+            "seconds per row in which it occupies its node but no core",
+            Default(0.0),
+            hides=False,
+        ),
     ),
-    summary=lambda operator: f"{operator.cost:g} s per row, {operator.selectivity:g} rows for each",
-    samples=(Synthetic(name="load", input="events", cost=1e-6, selectivity=1.5, seed=3),),
-    declared=lambda operator: DeclaredLoad(operator.cost, operator.selectivity),
+    summary=_summary,
+    samples=(
+        Synthetic(name="load", input="events", cost=1e-6, selectivity=1.5, seed=3),
+        Synthetic(name="load", input="events", cost=0.0, wait=1e-6),
+    ),
+    declared=lambda operator: DeclaredLoad(operator.cost + operator.wait, operator.selectivity),
+    row_wise=True,
 )

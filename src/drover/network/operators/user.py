@@ -112,4 +112,5 @@ USER: Final = OperatorKind(
         ),
     ),
     declared=lambda operator: DeclaredLoad(cost=COST_CLASSES[operator.cost]),
+    row_wise=True,
 )

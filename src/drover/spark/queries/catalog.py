@@ -16,7 +16,9 @@ import numpy as np
 import polars as pl
 from numpy.random import default_rng
 
+from drover.control.popularity import ExpectedQueries, topics_expected
 from drover.control.query_placer import QueryPlacer
+from drover.control.refinement import Refinement
 from drover.control.tenants import AllLimits
 from drover.errors import DroverError, shorten
 from drover.flow.families.members import sweep_members, write_members
@@ -32,6 +34,7 @@ from drover.spark.queries.admission import QueryLike, RefusedQuery
 from drover.spark.queries.families import Families, Family, Topic, families_named, topics_of, update_families
 from drover.spark.queries.names import QueryNames
 from drover.spark.queries.recovery import PendingChange, recover_catalog
+from drover.spark.queries.remembered import remembered
 from drover.spark.queries.requests import all_or_none, check_request
 
 UNMEASURED: Mapping[str, float] = MappingProxyType({})
@@ -54,10 +57,20 @@ class BatchStart:
     before: Families
 
 
+@dataclass(frozen=True, slots=True)
+class NodeChoice:
+    """The nodes that queries may use in a batch."""
+
+    nodes: int
+    closed: frozenset[int] = frozenset()
+    capacity: tuple[float, ...] = ()  # in any unit; empty if all nodes are equal
+
+
 class QueryCatalog:
     """The queries of one checkpoint. Call `open` first and `close` last; every method may be called from any thread.
 
-    `closed_nodes` returns the nodes that may not run queries now.
+    `closed_nodes` returns the nodes that may not run queries now. `capacities` returns what each of so many nodes can
+    spend, in any unit, or nothing if all are equal. `popularity` are the queries that are expected.
     """
 
     def __init__(
@@ -67,6 +80,8 @@ class QueryCatalog:
         limits: AllLimits,
         *,
         closed_nodes: Callable[[], Collection[int]] = frozenset,
+        capacities: Callable[[int], tuple[float, ...]] = lambda _nodes: (),
+        popularity: Sequence[ExpectedQueries] = (),
         seed: int = 0,
     ) -> None:
         self.root = root
@@ -74,9 +89,11 @@ class QueryCatalog:
         self.query_log = QueryLog()
         self.families = Families()
         self._closed_nodes = closed_nodes
+        self._capacities = capacities
         self._names = QueryNames()
         self._shapes = TextShapes(Shapes(network))
-        self._placer = QueryPlacer(1, default_rng(seed))
+        expected = topics_expected(network, popularity)
+        self._placer = QueryPlacer(1, default_rng(seed), expected=expected)
         self._pending: list[PendingChange] = []
         self._failed: dict[int, str] = {}  # to be parked with the next batch
         self._moved: set[int] = set()  # since the last batch, by request or by refinement; the placer knows where to
@@ -86,7 +103,7 @@ class QueryCatalog:
         self._next_number = 0
         self._open = False
         self._replication = 0.0
-        self._placed_for = (1, frozenset[int]())  # number of nodes, and closed nodes
+        self._placed_for = NodeChoice(1)
         # Three locks, so that a batch waits neither for a long submission nor for a long search for better places.
         # They are taken in this order: request, state, placer.
         self._request_lock = threading.RLock()  # held while a request is served, which may take seconds
@@ -111,7 +128,7 @@ class QueryCatalog:
         self._next_number = found.next_number
         # The last run may have had more nodes. With this value, the first new batch places queries again whose node
         # is gone.
-        self._placed_for = (0, frozenset[int]())
+        self._placed_for = NodeChoice(0)
         self._placer.set_nodes(nodes)
         named = np.array([query.number for query in self._names.by_name.values()], dtype=np.int64)
         families = [family for pending in found.pending for family in pending.tables.values()]
@@ -119,8 +136,12 @@ class QueryCatalog:
         known = pl.DataFrame({"number": numbers}).join(found.nodes, on="number", how="left", maintain_order="left")
         servers: Ints = known["node"].fill_null(-1).to_numpy()
         placed: Flags = servers >= 0
-        self._placer.restore(numbers[placed], topics.only(placed), servers[placed])
-        self._placer.place(numbers[~placed], topics.only(~placed), np.ones(int((~placed).sum())))
+        past = remembered(self.root)
+        weights = past.weights(numbers, self.query_log.members.select("number", "family"))
+        self._placer.restore(numbers[placed], topics.only(placed), servers[placed], weights[placed])
+        self._placer.update_rates(past.rates)
+        self._placer.update_states(past.queries["number"].to_numpy(), past.queries["state_bytes"])
+        self._placer.place(numbers[~placed], topics.only(~placed), weights[~placed])
         self._open = True
 
     def close(self) -> None:
@@ -221,7 +242,7 @@ class QueryCatalog:
             self._failed = {**reasons, **self._failed}
 
     def update_rates(self, rates: Mapping[Topic, float]) -> float:
-        """Give the placer measured rates of topics, in rows per second, and return the replication.
+        """Give the placer measured rates of topics, in bytes per second, and return the replication.
 
         The replication is the mean number of nodes that a row is sent to. While the placer is busy, this returns the
         last known value and ignores the rates, because a batch must not wait.
@@ -234,20 +255,28 @@ class QueryCatalog:
                 self._placer_lock.release()
         return self._replication
 
-    def refine(self, most: int) -> int:
-        """Move at most `most` queries with the next batch to reduce replication; return how many move.
+    def update_states(self, figures: pl.DataFrame) -> None:
+        """Give the placer the measured bytes of state of queries, unless it is busy; FIGURES has the columns."""
+        if self._placer_lock.acquire(blocking=False):
+            try:
+                self._placer.update_states(figures["number"].to_numpy(), figures["state_bytes"])
+            finally:
+                self._placer_lock.release()
+
+    def refine(self, most: int) -> Refinement:
+        """Move at most `most` queries with the next batch: off nodes above their limit, and to reduce replication.
 
         While the placer is busy, nothing moves.
         """
         if not self._placer_lock.acquire(blocking=False):
-            return 0
+            return Refinement()
         try:
-            moved = self._placer.refine(most)
+            found = self._placer.refine(most)
         finally:
             self._placer_lock.release()
         with self._state_lock:
-            self._moved.update(moved)
-        return len(moved)
+            self._moved.update(found.numbers)
+        return found
 
     def tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the queries of the current batch, and those that wait for their first batch."""
@@ -274,12 +303,12 @@ class QueryCatalog:
     def begin(self, batch: int, nodes: int, *, again: bool) -> BatchStart:
         """Return what a batch starts with, after writing it down; a batch run `again` starts as it did before."""
         # This calls into the control loop, which has locks of its own, so do it before taking one here.
-        closed = frozenset(self._closed_nodes())
+        choice = NodeChoice(nodes, frozenset(self._closed_nodes()), self._capacities(nodes))
         with self._state_lock:
             # A batch may have been begun on fewer nodes, without a manifest that places the queries of lost nodes
             # again. It cannot have computed anything, so it may start differently.
             stuck = self._begun is None and self.query_log.live.filter(pl.col("node") >= nodes).height > 0
-            manifest = self._begun if again and not stuck else self._next_manifest(batch, nodes, closed)
+            manifest = self._begun if again and not stuck else self._next_manifest(batch, choice)
             self._begun = None
             before = self.families
             if manifest is not None:
@@ -287,17 +316,19 @@ class QueryCatalog:
             self._store_families()
             return BatchStart(self.query_log, self.families, before)
 
-    def _next_manifest(self, batch: int, nodes: int, closed: frozenset[int]) -> BatchManifest | None:
+    def _next_manifest(self, batch: int, choice: NodeChoice) -> BatchManifest | None:
         """Return the manifest of a new batch, written to the log; None if nothing changed since the last batch."""
         placed = pl.DataFrame(schema=PLACED)
-        if (nodes, closed) != self._placed_for or self._pending or self._moved:
+        if choice != self._placed_for or self._pending or self._moved:
             added = {number for pending in self._pending for number in pending.change.added["number"]}
             with self._placer_lock:
-                replaced = self._placer.set_nodes(nodes, closed)
+                # Queries may have been accepted before the placer knew of a new node. Those moved by request stay.
+                waiting = added - self._moved
+                replaced = self._placer.set_nodes(choice.nodes, choice.closed, choice.capacity, waiting)
                 chosen = self._placer.nodes_of(sorted(added | self._moved))
             # A query may be in both tables, with the same node in each.
             placed = pl.concat([replaced, chosen]).unique("number", maintain_order=True)
-            self._placed_for = (nodes, closed)
+            self._placed_for = choice
         if not (self._pending or self._failed or placed.height):
             return None
         before = self.query_log

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
 from drover.flow.families.members import CONSTANT, MEMBER, NODE, MemberTable, make_members, members_of_columns
+from drover.flow.families.topics import ALL
+from drover.flow.query_log.figures import TopicRates
 from drover.flow.query_log.log import QueryLog
 from drover.load.arrays import Ints
 from drover.network.queries import Query, Shape, Shaped
@@ -23,8 +25,6 @@ if TYPE_CHECKING:  # these load compiled code, which a command that only reads a
     from drover.network.queries.text_shapes import ShapedTexts
 
 Topic = tuple[str, str, object]  # stream, key column and key value: the rows that a query reads from a stream
-ALL: Final = ""  # in place of the column, if a query reads all rows
-LEAST_RATE: Final = 0.01  # rows per second; a topic without rows today may have some tomorrow
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,19 +169,13 @@ def stream_of(topic: object) -> str:
     return str(topic[0])
 
 
-def topic_rates(families: Families, figures: pl.DataFrame) -> dict[Topic, float]:
-    """Return the measured rate of every topic with a key, in rows per second."""
-    rates: dict[Topic, float] = {}
-    for family in families.by_id.values():
-        # Only with a single stream are a query's input rows those of its topic; a join counts both sides together.
-        if len(family.shape.reads) != 1 or (key := family.shape.key_of(family.shape.reads[0])) is None:
-            continue
-        value = f"{CONSTANT}{key.constant}"
-        rows = pl.DataFrame(family.table.select([MEMBER, value])).join(figures, left_on=MEMBER, right_on="number")
-        for constant, rate in rows.group_by(value, maintain_order=True).agg(pl.col("rows_in").max()).iter_rows():
-            topic = (family.shape.reads[0], key.column, constant)
-            rates[topic] = max(rate, LEAST_RATE, rates.get(topic, 0.0))
-    return rates
+def rates_of(topics: Iterable[TopicRates]) -> dict[Topic, float]:
+    """Return the rate of every topic."""
+    return {
+        (one.stream, one.column, value): rate
+        for one in topics
+        for value, rate in one.table["value", "rate"].iter_rows()
+    }
 
 
 def families_named(members: pl.DataFrame, numbers: pl.Series) -> set[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
@@ -15,9 +15,11 @@ from typing import Final
 import polars as pl
 
 from drover.flow.families.assignment import MemberCounts
-from drover.flow.query_log.figures import FIGURES, Figures
+from drover.flow.families.topics import TopicCounts
+from drover.flow.query_log.figures import FIGURES, Figures, TopicRates
 
 WINDOW: Final = 10  # batches that the figures cover
+LEAST_RATE: Final = 0.01  # rows per second; a topic without rows today may have some tomorrow
 MANY: Final = 20_000  # with more queries than this, only one batch in EVERY is measured
 EVERY: Final = 10  # batches, for every STEP queries
 STEP: Final = 100_000  # queries
@@ -102,7 +104,20 @@ class QueryMetrics:
             for counts in batch.counts:
                 busy[counts.node] = busy.get(counts.node, 0.0) + counts.busy / seconds
         nodes = tuple(busy.get(node, 0.0) for node in range(max(busy) + 1))
-        return Figures(batches[-1].number, seconds, replication, sent, nodes, figures)
+        return Figures(batches[-1].number, seconds, replication, sent, nodes, figures, self.topics())
+
+    def topics(self) -> tuple[TopicRates, ...]:
+        """Return the rate of every topic that was measured, in bytes per second."""
+        found: dict[tuple[str, str], list[tuple[int, TopicCounts]]] = {}
+        batches = self._measured()
+        for at, batch in enumerate(batches):
+            for counts in batch.counts:
+                for one in counts.topics:
+                    found.setdefault((one.stream, one.column), []).append((at, one))
+        seconds = pl.Series([batch.seconds for batch in batches], dtype=pl.Float64())
+        return tuple(
+            TopicRates(stream, column, _rates(pieces, seconds)) for (stream, column), pieces in sorted(found.items())
+        )
 
     def weights(self) -> dict[str, float]:
         """Return the cost of a query by family, relative to the mean of all measured queries."""
@@ -122,6 +137,21 @@ class QueryMetrics:
     def _measured(self) -> list[_MeasuredBatch]:
         with self._lock:
             return list(self._batches)
+
+
+def _rates(pieces: Sequence[tuple[int, TopicCounts]], seconds: pl.Series) -> pl.DataFrame:
+    """Return `value` and `rate` of the topics of a stream, counted in batches that took so many `seconds`."""
+    size = sum(one.bytes for _, one in pieces) / max(sum(one.rows for _, one in pieces), 1)
+    counts = pl.concat(
+        [pl.DataFrame(one.table).with_columns(pl.lit(at, pl.UInt32()).alias("at")) for at, one in pieces],
+        how="vertical_relaxed",
+    )
+    # The counts of nodes and families are all of the same rows, unless a node has not read the topic in this batch.
+    by_batch = counts.group_by("value", "at", maintain_order=True).agg(pl.col("rows").max())
+    timed = by_batch.with_columns(seconds.gather(by_batch["at"]).alias("seconds"))
+    made = timed.group_by("value", maintain_order=True).agg(pl.col("rows").sum(), pl.col("seconds").sum())
+    rate = pl.max_horizontal(pl.col("rows") / pl.col("seconds").clip(1e-6), LEAST_RATE) * max(size, 1.0)
+    return made.select("value", rate.alias("rate"))
 
 
 def _seconds(batches: Iterable[_MeasuredBatch]) -> float:

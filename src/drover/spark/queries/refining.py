@@ -10,10 +10,13 @@ import threading
 from typing import Final
 
 from drover.control.allowance import Allowance
+from drover.control.refinement import Refinement
 from drover.spark.queries.catalog import QueryCatalog
 from drover.spark.queries.metrics import WINDOW
 
 EVERY: Final = WINDOW  # batches from one search to the next
+# A search with a smaller allowance would pass over all groups of queries that only save traffic together.
+GROUP: Final = 16  # queries; as many as one source of a node is worth searching for
 log = logging.getLogger(__name__)
 
 
@@ -24,19 +27,29 @@ class Refiner:
         self._catalog = catalog
         self._allowance = Allowance(fraction)
         self._thread: threading.Thread | None = None
-        self._moved = 0  # queries that the last search moved; read only when its thread has ended
+        self._found = Refinement()  # by the last search; read only when its thread has ended
+        self._news = ""
 
     def after_batch(self, batch: int, seconds: float) -> None:
         """Count a batch that ended `seconds` after the one before it, and search for moves if it is time."""
         # The moves of a search are charged when it has ended, in this thread, so that the allowance needs no lock.
         if self._thread is not None and not self._thread.is_alive():
             self._thread = None
-            self._allowance = self._allowance.without(self._moved)
+            self._allowance = self._allowance.without(self._found.charge)
+            self._news = self._found.text if self._found.numbers else ""
         self._allowance = self._allowance.after(seconds, len(self._catalog))
         most = int(self._allowance.saved)
-        if batch % EVERY == 0 and most >= 1 and self._thread is None:
+        # With few queries, the allowance never gets that large.
+        enough = min(GROUP, int(self._allowance.most(len(self._catalog))))
+        if batch % EVERY == 0 and most >= max(enough, 1) and self._thread is None:
             self._thread = threading.Thread(target=self._search, args=(most,), name="drover refinement", daemon=True)
             self._thread.start()
+
+    def news(self) -> str:
+        """Return once what the last search moved, and why; empty if nothing moved since the last call."""
+        text = self._news
+        self._news = ""
+        return text
 
     def join(self) -> None:
         """Wait for a search that is running."""
@@ -44,10 +57,10 @@ class Refiner:
             self._thread.join()
 
     def _search(self, most: int) -> None:
-        self._moved = 0
+        self._found = Refinement()
         try:
-            self._moved = self._catalog.refine(most)
+            self._found = self._catalog.refine(most)
         except Exception:  # better places are optional, so a defect here must not stop the run
             log.exception("the search for better places of queries failed")
-        if self._moved:
-            log.info("%s queries move, so that rows are sent to fewer nodes", self._moved)
+        if self._found.numbers:
+            log.info("%s", self._found.text)

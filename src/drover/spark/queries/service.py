@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
@@ -33,7 +34,7 @@ from drover.spark.queries.batch import (
     sent_bytes,
 )
 from drover.spark.queries.catalog import BatchStart, QueryCatalog, Receipt
-from drover.spark.queries.families import topic_rates
+from drover.spark.queries.families import rates_of
 from drover.spark.queries.listing import listing
 from drover.spark.queries.metrics import WINDOW, QueryMetrics
 from drover.spark.queries.quotas import QuotaEnforcer
@@ -196,7 +197,7 @@ class QueryService:
             except Exception:  # quotas and rates are advisory, so a defect here must not stop the run
                 log.exception("the measurements of queries could not be reviewed after batch %s", batch)
         self._refiner.after_batch(batch, seconds)
-        return queries.facts(result, self._catalog.update_rates({}))
+        return replace(queries.facts(result, self._catalog.update_rates({})), refinement=self._refiner.news())
 
     def compact(self) -> None:
         """Delete files that are no longer needed. Call it only when the last batch that began is committed."""
@@ -205,7 +206,8 @@ class QueryService:
     def _review(self) -> None:
         """Give the placer new rates, enforce quotas, and save the measurements."""
         figures = self._metrics.figures()
-        replication = self._catalog.update_rates(topic_rates(self._catalog.families, figures))
+        replication = self._catalog.update_rates(rates_of(self._metrics.topics()))
+        self._catalog.update_states(figures)
         self._quotas.enforce(figures)
         self._save_figures(figures, replication)
 

@@ -2,6 +2,7 @@
 
 Rule 1: nothing is decided here, as in `batch`: the same input gives the same output on every replay.
 Rule 2: whatever happens to a node in a turn, the turn fails as a whole. The driver repeats it from the same rows.
+Rule 3: a turn in pieces in which an operator fails is repeated without pieces, because a failed operator emits nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from pyspark.sql import DataFrame
 
 from drover.control.engine_choice import EngineChoice
 from drover.errors import DroverError, TableError
-from drover.flow.frames import Frame, FrameKind
+from drover.flow.frames import LARGE_FRAME_BYTES, Frame, FrameKind
+from drover.flow.parking import Parking
+from drover.flow.pieces import PieceFailedError
+from drover.flow.pipelining import UNPIPELINED, Pipeline, Step, Wave, pipeline_of
 from drover.flow.schedule import HopNode, Schedule
 from drover.flow.spill import fetch
 from drover.flow.worker import Assignment
@@ -43,6 +47,8 @@ GONE: Final = (fl.FlightUnavailableError, fl.FlightCancelledError, fl.FlightTime
 log = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
+Calls = dict[Future[Answer], NodeAddress]
+Pipelines = Callable[[Schedule, Parking, Mapping[str, float]], Pipeline]  # as `pipeline_of`
 
 
 class NodeLostError(WorkerDiedError):
@@ -104,8 +110,12 @@ class NodeClients:
 class ResidentEngine:
     """Computes micro-batches on the resident nodes of one run."""
 
-    def __init__(self, nodes: ResidentNodes, estimate: Estimate = estimated_bytes) -> None:
+    def __init__(
+        self, nodes: ResidentNodes, estimate: Estimate = estimated_bytes, pipelines: Pipelines = pipeline_of
+    ) -> None:
         self._nodes = nodes
+        self._pipelines = pipelines
+        self._busy: Mapping[str, float] = {}  # CPU seconds of operators in the last batch
         self._router = DriverRouter(nodes.secret, time.process_time, estimate)
         self._clients = NodeClients(nodes.secret)
         self._pool = ThreadPoolExecutor(MOST_CALLS, "drover turn")
@@ -116,12 +126,14 @@ class ResidentEngine:
         self, rows: DataFrame, layout: SourceLayout, assignment: Assignment, meanwhile: Callable[[], None]
     ) -> BatchResult:
         """Run one micro-batch."""
+        assignment = replace(assignment, frame_bytes=LARGE_FRAME_BYTES)
         nodes = self._nodes.ensure(assignment.schedule.nodes)
         places = _nodes_of(assignment, nodes)
-        turn = Turn(uuid.uuid4().hex, assignment, nodes, self._moved(places))
+        pipeline = self._pipelines(assignment.schedule, assignment.parking, self._busy)
+        turn = Turn(uuid.uuid4().hex, assignment, nodes, self._moved(places), pipeline)
         try:
             with overlapped(meanwhile):
-                frames = self._run_turn(rows, layout, turn)
+                frames, pieces = self._run_pieces(rows, layout, turn)
         except NodeLostError as lost:
             self._replace(lost)
             raise
@@ -138,8 +150,9 @@ class ResidentEngine:
         self._holders = places
         # Not earlier: a node that the plan no longer has may have lent state in this turn.
         self._nodes.release(assignment.schedule.nodes)
-        result = replace(gather(*fetch(frames, assignment.root)), engine=str(EngineChoice.RESIDENT))
+        result = replace(gather(*fetch(frames, assignment.root)), engine=str(EngineChoice.RESIDENT), pieces=pieces)
         self._router.note(result)
+        self._busy = {one.sample.operator: one.sample.busy for report in result.reports for one in report.operators}
         return result
 
     def _moved(self, places: Mapping[str, NodeAddress]) -> dict[str, NodeAddress]:
@@ -150,21 +163,45 @@ class ResidentEngine:
             if operator in places and places[operator] != before and self._nodes.is_there(before)
         }
 
+    def _run_pieces(self, rows: DataFrame, layout: SourceLayout, turn: Turn) -> tuple[list[Frame], int]:
+        """Return the frames that routers and nodes have for the driver, and in how many pieces the nodes made them."""
+        try:
+            return self._run_turn(rows, layout, turn), turn.pipeline.pieces
+        except PieceFailedError as failed:
+            # It takes the batch twice the time, which would look like a slow node.
+            log.warning("%s. The batch runs again in one piece.", failed)
+        whole = replace(turn, name=uuid.uuid4().hex, pipeline=UNPIPELINED)
+        return self._run_turn(rows, layout, whole), 1
+
     def _run_turn(self, rows: DataFrame, layout: SourceLayout, turn: Turn) -> list[Frame]:
         """Return the frames that routers and nodes have for the driver."""
-        schedule = turn.assignment.schedule
         begin = partial(self._clients.begin, pickle.dumps(turn))
         begun = self._pool.submit(self._on_each, turn, turn.nodes, begin)
         with self._watched(turn):
             routed = self._route(rows, layout, turn, begun.result)
         frames = [one for one in routed if one.port.kind is not FrameKind.ROUTER_ATTEMPT]
         routers = tuple(one.port.stream for one in routed if one.port.kind is FrameKind.ROUTER_ATTEMPT)
-        for hop in range(schedule.hops):
-            request = HopRequest(turn.name, hop, routers)
-            working = [turn.nodes[node] for node in _working(schedule, hop)]
-            for made in self._on_each(turn, working, partial(self._clients.run_hop, request)):
-                frames += made
-        return frames
+        return frames + self._run_steps(turn, routers)
+
+    def _run_steps(self, turn: Turn, routers: tuple[str, ...]) -> list[Frame]:
+        """Run all hops, in the pieces of the turn; return the frames that nodes have for the driver."""
+        wave = Wave(turn.assignment.schedule, turn.pipeline)
+        running: Calls[list[Frame]] = {}
+        made: dict[HopNode, list[Frame]] = {}
+        steps: dict[Future[list[Frame]], Step] = {}
+        while True:
+            for step in wave.ready():
+                request = HopRequest(turn.name, step.place.hop, routers, step.piece)
+                address = turn.nodes[step.place.node]
+                call = self._pool.submit(self._clients.run_hop, request, address)
+                running[call] = address
+                steps[call] = step
+            if not running:
+                return [frame for place in sorted(made) for frame in made[place]]
+            for call in self._ended(turn, running):
+                del running[call]
+                wave.end(steps[call])
+                made.setdefault(steps[call].place, []).extend(call.result())
 
     def _route(
         self, rows: DataFrame, layout: SourceLayout, turn: Turn, wait_for_nodes: Callable[[], object]
@@ -187,17 +224,25 @@ class ResidentEngine:
 
     def _on_each(self, turn: Turn, nodes: Sequence[NodeAddress], call: Callable[[NodeAddress], Answer]) -> list[Answer]:
         """Call nodes at once; return the answers in their order, or raise the first error."""
-        running = {self._pool.submit(call, address): address for address in nodes}
-        waiting: set[Future[Answer]] = set(running)
-        while waiting:
-            done, waiting = wait(waiting, LOOK_EVERY, FIRST_COMPLETED)
+        calls: Calls[Answer] = {self._pool.submit(call, address): address for address in nodes}
+        running = dict(calls)
+        while running:
+            for one in self._ended(turn, running):
+                del running[one]
+        return [one.result() for one in calls]
+
+    def _ended(self, turn: Turn, running: Calls[Answer]) -> set[Future[Answer]]:
+        """Wait for calls to nodes; return those that have ended, or raise the first error."""
+        while True:
+            done, _ = wait(running, LOOK_EVERY, FIRST_COMPLETED)
             for one in done:
                 if (error := one.exception()) is not None:
                     raise _read_error(error, running[one])
+            if done:
+                return done
             # All nodes, not only those that were called: they may wait for one that has no work of its own.
-            if not done and (lost := self._find_lost(turn.involved)) is not None:
+            if (lost := self._find_lost(turn.involved)) is not None:
                 raise lost
-        return [one.result() for one in running]
 
     @contextmanager
     def _watched(self, turn: Turn) -> Iterator[None]:
@@ -241,21 +286,13 @@ def _nodes_of(assignment: Assignment, nodes: Sequence[NodeAddress]) -> dict[str,
     }
 
 
-def _working(schedule: Schedule, hop: int) -> list[int]:
-    """Return the nodes that have work in a hop."""
-    return [
-        node
-        for node in range(schedule.nodes)
-        if (place := HopNode(hop, node)) in schedule.runs or place in schedule.herds
-    ]
-
-
 def _read_error(error: BaseException, address: NodeAddress) -> BaseException:
     """Return the error that a call to a node stands for."""
     if isinstance(error, GONE):
         return NodeLostError(address)
     kind = getattr(error, "extra_info", b"").decode()
     text = str(error).partition(". Detail:")[0]
-    if kind == TableError.__name__:
-        return TableError(text)
+    for special in (TableError, PieceFailedError):
+        if kind == special.__name__:
+            return special(text)
     return DroverError(text) if kind else error

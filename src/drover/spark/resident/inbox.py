@@ -119,11 +119,17 @@ class Inbox:
             arriving.drop()
             raise
 
-    def take(self, turn: str, hop: int, routers: Collection[str]) -> list[pa.RecordBatch]:
-        """Return the frames of a hop from nodes and from these attempts of routers; other attempts do not count."""
+    def take(self, turn: str, hop: int, routers: Collection[str], piece: int | None = None) -> list[pa.RecordBatch]:
+        """Return the frames of a hop from nodes and from these attempts of routers; other attempts do not count.
+
+        With a piece, the frames of other pieces stay.
+        """
         with self._lock:
             self._check(turn)
-            found = self._frames.pop(hop, {})
+            every = self._frames.pop(hop, {})
+            found = {one: waiting for one, waiting in every.items() if piece is None or one.piece in (None, piece)}
+            if len(found) < len(every):
+                self._frames[hop] = {one: waiting for one, waiting in every.items() if one not in found}
             for waiting in found.values():
                 self._release(waiting)
         taken: list[pa.RecordBatch] = []

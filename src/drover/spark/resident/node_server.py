@@ -22,8 +22,12 @@ import pyarrow as pa
 import pyarrow.flight as fl
 
 from drover.errors import DroverError
-from drover.flow.frames import DRIVER
+from drover.flow.frames import LARGE, Frame
 from drover.flow.lending import LentPart, PartRequest, lend
+from drover.flow.node import NOTHING_STREAMED
+from drover.flow.pieces import PlacePieces, pieces_at
+from drover.flow.pipelining import UNPIPELINED, Pipeline
+from drover.flow.schedule import HopNode
 from drover.flow.worker import Assignment, WorkerCache
 from drover.spark.resident.frame_split import split_frames
 from drover.spark.resident.inbox import INBOX_BYTES, Inbox, UnknownTurnError
@@ -38,7 +42,7 @@ from drover.spark.resident.wire import (
     reachable_host,
     server_middleware,
 )
-from drover.spark.tasks import CACHE, FRAME_SCHEMA, NodeTask
+from drover.spark.tasks import CACHE, FRAME_SCHEMA, NodeTask, attempt_word, frames_of, record_batches
 
 BEGIN: Final = "begin"
 PING: Final = "ping"
@@ -57,6 +61,7 @@ class Turn:
     assignment: Assignment
     nodes: tuple[NodeAddress, ...]
     holders: Mapping[str, NodeAddress] = field(default_factory=dict)  # who has the state of operators that moved
+    pipeline: Pipeline = UNPIPELINED
 
     @property
     def involved(self) -> tuple[NodeAddress, ...]:
@@ -81,7 +86,7 @@ class Deliveries:
         self._options = call_options(secret)
         self._clients: dict[str, fl.FlightClient] = {}
 
-    def send(self, location: str, delivery: FrameDelivery, batches: list[pa.RecordBatch]) -> None:
+    def send(self, location: str, delivery: FrameDelivery, batches: Iterable[pa.RecordBatch]) -> None:
         """Send frames; return when the other node has all of them."""
         descriptor = fl.FlightDescriptor.for_command(dumps(delivery))
         writer, _ = self._client(location).do_put(descriptor, FRAME_SCHEMA, self._options)
@@ -110,6 +115,7 @@ class NodeServer(fl.FlightServerBase):  # type: ignore[misc]  # pyarrow has no t
         self.turn: Turn | None = None
         self.work: queue.SimpleQueue[HopWork | None] = queue.SimpleQueue()
         self.heard = time.monotonic()  # when the driver last called
+        self.ended = threading.Event()  # no work is done any more
 
     # Any in the methods below: pyarrow has no types.
     def do_put(self, _context: Any, descriptor: Any, reader: Any, _writer: Any) -> None:
@@ -138,11 +144,25 @@ class NodeServer(fl.FlightServerBase):  # type: ignore[misc]  # pyarrow has no t
         self.heard = time.monotonic()
         work = HopWork(loads(HopRequest, ticket.ticket))
         self.work.put(work)
+        if self.ended.is_set():
+            self.end()
         work.done.wait()
         if work.error is not None:
             kind = type(work.error).__name__ if isinstance(work.error, DroverError) else ""
             raise fl.FlightServerError(str(work.error), extra_info=kind.encode()) from work.error
         return fl.RecordBatchStream(pa.Table.from_batches(work.batches, FRAME_SCHEMA))
+
+    def end(self) -> None:
+        """Refuse the work that waits, and all that will come: a server that shuts down waits for every call."""
+        self.ended.set()
+        while True:
+            try:
+                work = self.work.get_nowait()
+            except queue.Empty:  # another call has refused it
+                return
+            if work is not None:
+                work.error = UnknownTurnError()
+                work.done.set()
 
     def _lend(self, request: PartRequest) -> fl.RecordBatchStream:
         lent = lend(self.cache.states, request)
@@ -158,51 +178,82 @@ class HopRunner:
     node: int
     server: NodeServer
     deliveries: Deliveries
+    _turn: str = ""
+    _pieces: dict[int, PlacePieces] = field(default_factory=dict)  # of this turn, by hop
 
     def run(self, request: HopRequest) -> list[pa.RecordBatch]:
-        """Run a hop, send its frames to other nodes, and return those for the driver."""
+        """Run a hop or a piece of it, send its frames to other nodes, and return those for the driver."""
         turn = self.server.turn
         if turn is None or turn.name != request.turn:
             raise UnknownTurnError
+        if self._turn != turn.name:
+            self._turn = turn.name
+            self._pieces.clear()
+        batches = self.server.inbox.take(turn.name, request.hop, request.routers, request.piece)
+        arrived = (frame for batch in batches for frame in frames_of(batch.columns))
+        if request.piece is None:
+            made = self._run_hop(turn, request.hop, arrived)
+        else:
+            made = self._run_piece(turn, request.hop, request.piece, arrived)
+        by_place, for_driver = split_frames(made)
+        for place, frames in by_place.items():
+            delivery = FrameDelivery(turn.name, place.hop, f"node {self.node} in hop {request.hop}", "", request.piece)
+            sent = record_batches(frames, LARGE)
+            if place.node == self.node:
+                self.server.inbox.put(delivery, sent)
+            else:
+                self.deliveries.send(turn.nodes[place.node].location, delivery, sent)
+        self.server.cache.freeze()
+        return list(record_batches(for_driver))
+
+    def _run_hop(self, turn: Turn, hop: int, arrived: Iterable[Frame]) -> list[Frame]:
+        """Run what does not run in pieces, and end what does."""
         cache = self.server.cache
         cache.borrow = StateBorrower(turn.holders, self.deliveries.fetch)
-        batches = iter(self.server.inbox.take(turn.name, request.hop, request.routers))
-        made = NodeTask(turn.assignment, request.hop).run(batches, self.node, uuid.uuid4().hex[:12], cache)
-        for_driver: list[pa.RecordBatch] = []
-        for place, frames in split_frames(made).items():
-            if place.hop == DRIVER:
-                for_driver += frames
-                continue
-            delivery = FrameDelivery(turn.name, place.hop, f"node {self.node} in hop {request.hop}")
-            if place.node == self.node:
-                self.server.inbox.put(delivery, frames)
-            else:
-                self.deliveries.send(turn.nodes[place.node].location, delivery, frames)
-        return for_driver
+        streamed = self._pieces.pop(hop).end() if hop in self._pieces else NOTHING_STREAMED
+        return NodeTask(turn.assignment, hop).run_frames(arrived, self.node, attempt_word(), cache, streamed)
+
+    def _run_piece(self, turn: Turn, hop: int, piece: int, arrived: Iterable[Frame]) -> list[Frame]:
+        """Run a piece of the streamed operators of a hop."""
+        started = time.perf_counter()
+        busy = time.process_time()
+        cache = self.server.cache
+        if hop not in self._pieces:
+            network, _ = cache.compile_context(turn.assignment.network)
+            self._pieces[hop] = pieces_at(HopNode(hop, self.node), turn.pipeline, turn.assignment, network)
+        mine = self._pieces[hop]
+        made = mine.run(piece, arrived, turn.assignment, f"{hop}-{attempt_word()}", cache)
+        mine.spend(time.process_time() - busy, time.perf_counter() - started)
+        return made
 
 
 def serve(runner: HopRunner, driver_lives: Callable[[], bool]) -> None:
     """Run hops until the driver says stop, or is gone."""
     server = runner.server
+    try:
+        while (work := _next_work(server, driver_lives)) is not None:
+            try:
+                work.batches = runner.run(work.request)
+            except BaseException as error:
+                work.error = error  # whatever it is, the driver must know: Polars panics with more than an Exception
+                if not isinstance(error, Exception):
+                    raise
+            finally:
+                work.done.set()
+    finally:
+        server.end()
+
+
+def _next_work(server: NodeServer, driver_lives: Callable[[], bool]) -> HopWork | None:
+    """Wait for work and return it; None if the driver says stop, or is gone."""
     while True:
         try:
-            work = server.work.get(timeout=LOOK_EVERY)
+            return server.work.get(timeout=LOOK_EVERY)
         except queue.Empty:
             if driver_lives():
                 server.heard = time.monotonic()
             if time.monotonic() - server.heard > PATIENCE:
-                return
-            continue
-        if work is None:
-            return
-        try:
-            work.batches = runner.run(work.request)
-        except BaseException as error:
-            work.error = error  # whatever it is, the driver must know: Polars panics with more than an Exception
-            if not isinstance(error, Exception):
-                raise
-        finally:
-            work.done.set()
+                return None
 
 
 @dataclass(frozen=True, slots=True)

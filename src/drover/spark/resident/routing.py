@@ -8,12 +8,12 @@ from typing import Final
 
 import pyarrow as pa
 
-from drover.flow.frames import DRIVER, Frame, FrameKind, FramePort
+from drover.flow.frames import DRIVER, LARGE, Frame, FrameKind, FramePort
 from drover.flow.worker import WorkerCache
 from drover.spark.resident.frame_split import split_frames
 from drover.spark.resident.node_server import Deliveries
 from drover.spark.resident.wire import FrameDelivery, NodeAddress
-from drover.spark.tasks import CACHE, RouterTask, attempt_word, partition_number, record_batch
+from drover.spark.tasks import CACHE, RouterTask, attempt_word, partition_number, record_batch, record_batches
 
 DELIVERIES: Final[dict[str, Deliveries]] = {}  # by secret: a worker process keeps its connections from batch to batch
 
@@ -42,11 +42,10 @@ class ResidentRouterTask:
         deliveries: Deliveries,
     ) -> Iterator[pa.RecordBatch]:
         """Route one partition. The driver sees the word of this attempt only if the task succeeds."""
-        for piece, made in enumerate(self.router.run(batches, partition, attempt, cache)):
-            for place, frames in split_frames([made]).items():
-                if place.hop == DRIVER:
-                    yield from frames
-                else:
-                    delivery = FrameDelivery(self.turn, place.hop, f"piece {piece}", attempt)
-                    deliveries.send(self.nodes[place.node].location, delivery, frames)
+        for piece, made in enumerate(self.router.pieces(batches, partition, attempt, cache)):
+            by_place, for_driver = split_frames(made)
+            for place, frames in by_place.items():
+                delivery = FrameDelivery(self.turn, place.hop, f"piece {piece}", attempt)
+                deliveries.send(self.nodes[place.node].location, delivery, record_batches(frames, LARGE))
+            yield from record_batches(for_driver)
         yield record_batch([Frame(0, DRIVER, FramePort(FrameKind.ROUTER_ATTEMPT, attempt), partition, 0, b"")])

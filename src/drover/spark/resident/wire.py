@@ -31,15 +31,17 @@ class FrameDelivery:
     hop: int
     sender: str
     router: str = ""  # of a router: a word that only this attempt of its task has
+    piece: int | None = None  # of a pipelined batch; None: what is not sent in pieces
 
 
 @dataclass(frozen=True, slots=True)
 class HopRequest:
-    """Asks a node to run a hop, and to return its frames for the driver."""
+    """Asks a node to run a hop and to return its frames for the driver, or to run a piece of its streamed operators."""
 
     turn: str
     hop: int
     routers: tuple[str, ...]  # the attempts of router tasks that count
+    piece: int | None = None  # None: all that does not run in pieces, and the end of what does
 
 
 @dataclass(frozen=True, slots=True)
