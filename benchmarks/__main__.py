@@ -28,6 +28,7 @@ NAMES: Mapping[str, str] = {
     "broadcast join",
     "peers": "Spark and Flink on the same files, each in the best of several forms, by processor seconds",
     "latency": "from a file's arrival to its rows at the driver: resident nodes, shuffles, Spark, Flink",
+    "costs": "where the processor seconds of drover's batches go: by process, and in Java by threads",
     "control": "a step of the control loop against 5 % of a period",
 }
 

@@ -28,6 +28,7 @@ from benchmarks.sides import Side, say, scratch, spark_session
 ENGINES = ("shuffle", "resident")
 SLOTS = {"spark.master": "local[4]"}  # two resident nodes stay in two of them
 HEAT, HEAT_WARM_UP = 7, 4  # batches until the peers' best forms are known; a window of the joins holds four
+WARM_UP = 40  # batches, so that each system's Java has compiled most of what it runs: a stream runs for days
 HOPELESS = 3.0  # times the processor seconds of another form of the same peer, in all batches so far
 TARGETS = {
     "join": {"spark": 9.0, "flink": 9.0},
@@ -137,7 +138,7 @@ def _outcome(workload: Workload, racing: Field, heat: Mapping[str, float], warm_
 
 
 def bench(quick: bool) -> Outcome:
-    batches, warm_up = (HEAT + 2, HEAT) if quick else (26, 14)
+    batches, warm_up = (HEAT + 2, HEAT) if quick else (60, WARM_UP)
     whole = Outcome("peers")
     flink_home()  # an error before anything else has taken its time
     with spark_session("peers", SLOTS) as spark:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, cast
 
 import polars as pl
 
@@ -47,21 +47,28 @@ def route(
         if frame is None or not frame.height:
             continue
         if source.time is not None:
-            micros = pl.col(source.time).dt.epoch("us")
-            fits = micros.is_between(EARLIEST, LATEST)
-            dead = frame.filter(fits.not_() | micros.is_null())
-            if dead.height:
+            times = frame[source.time].dt.epoch("us")
+            if not _all_fit(times):
+                fits = times.is_between(EARLIEST, LATEST).fill_null(value=False)
                 reason = f"event time {source.time} is NULL or outside the years 1 to 9999"
-                yield from _send_dead(dead_letters(dead, pl.lit(reason)), [source.name], origin)
+                yield from _send_dead(dead_letters(frame.filter(~fits), pl.lit(reason)), [source.name], origin)
                 frame = frame.filter(fits)
-            if frame.height:
-                latest[source.name] = int(frame.select(micros.max()).item())
+                times = times.filter(fits)
+            if (newest := times.max()) is not None:
+                latest[source.name] = cast(int, newest)
         if source.name in network.outputs:
             yield from _to_driver(frame, stream_port(source.name), origin)
         yield from ship(schedule, source.name, frame, origin, most=most)[0]
         yield from ship_to_families(frame, source.name, schedule, interest, origin)
     if latest:
         yield Frame(0, DRIVER, FramePort(FrameKind.EVENT_TIMES), origin, 0, pickle.dumps(latest))
+
+
+def _all_fit(times: pl.Series) -> bool:
+    """Return whether no event time is NULL or outside the years 1 to 9999. Mostly so: two passes without a copy."""
+    if times.null_count():
+        return False
+    return cast(int, times.min()) >= EARLIEST and cast(int, times.max()) <= LATEST
 
 
 def send_strays(rows: pl.DataFrame, sources: Sequence[str], by: str, origin: int) -> Iterator[Frame]:

@@ -125,18 +125,19 @@ def run_batch(rows: DataFrame, layout: SourceLayout, assignment: Assignment) -> 
         f"drover batch {assignment.batch}: {len(layout.shapes)} sources, {schedule.nodes} nodes, {schedule.hops} hops, "
         f"{sum(map(len, schedule.runs.values()))} operators"
     )
-    return gather(*fetch(collect_frames(rows.sparkSession, made, what), assignment.root))
+    with _one_job(rows.sparkSession):
+        return gather(*fetch(collect_frames(rows.sparkSession, made, what), assignment.root))
 
 
 def collect_frames(spark: SparkSession, made: DataFrame, what: str) -> Iterator[Frame]:
-    """Run one Spark job, which its page calls `what`, and return the frames that it makes."""
+    """Run a Spark job, which its page calls `what`, and return the frames that it makes."""
     return frames_of(collect_arrow(spark, made, what).columns)
 
 
 def collect_arrow(spark: SparkSession, made: DataFrame, what: str) -> pa.Table:
-    """Run one Spark job, which its page calls `what`, and return its rows; WorkerDiedError if it loses a worker."""
+    """Run a Spark job, which its page calls `what`, and return its rows; WorkerDiedError if it loses a worker."""
     try:
-        with _one_job(spark), _described(spark.sparkContext, what):
+        with _described(spark.sparkContext, what):
             return made.toArrow()
     except PythonException as error:
         raise worker_death(str(error)) or _drovers_error(error) from error

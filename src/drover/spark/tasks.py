@@ -228,7 +228,11 @@ def _gathered(batches: Batches) -> Iterator[pl.DataFrame]:
 def _by_source(rows: pl.DataFrame, shapes: Mapping[str, Shape]) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield each source that has rows, with its rows in their order; one pass for any number of sources."""
     names = list(shapes)
-    for (number,), mine in rows.partition_by(SOURCE, as_dict=True, maintain_order=True).items():
+    numbers = rows[SOURCE]
+    # A task mostly reads one source, and then its rows need not be copied.
+    alike = rows.height > 0 and numbers.min() == numbers.max()
+    parts = {(numbers[0],): rows} if alike else rows.partition_by(SOURCE, as_dict=True, maintain_order=True)
+    for (number,), mine in parts.items():
         if number >= 0:
             yield names[number], mine.select(_columns(shapes[names[number]]))
 

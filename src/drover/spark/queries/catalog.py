@@ -305,16 +305,20 @@ class QueryCatalog:
         # This calls into the control loop, which has locks of its own, so do it before taking one here.
         choice = NodeChoice(nodes, frozenset(self._closed_nodes()), self._capacities(nodes))
         with self._state_lock:
-            # A batch may have been begun on fewer nodes, without a manifest that places the queries of lost nodes
-            # again. It cannot have computed anything, so it may start differently.
-            stuck = self._begun is None and self.query_log.live.filter(pl.col("node") >= nodes).height > 0
-            manifest = self._begun if again and not stuck else self._next_manifest(batch, choice)
+            manifest = self._begun if again and not self._is_stuck(nodes) else self._next_manifest(batch, choice)
             self._begun = None
             before = self.families
             if manifest is not None:
                 self._apply(manifest)
             self._store_families()
             return BatchStart(self.query_log, self.families, before)
+
+    def _is_stuck(self, nodes: int) -> bool:
+        """Return whether a batch was begun on fewer nodes, but no manifest places the queries of lost nodes again.
+
+        Such a batch cannot have computed anything, so it may start differently.
+        """
+        return self._begun is None and self.query_log.live.filter(pl.col("node") >= nodes).height > 0
 
     def _next_manifest(self, batch: int, choice: NodeChoice) -> BatchManifest | None:
         """Return the manifest of a new batch, written to the log; None if nothing changed since the last batch."""
