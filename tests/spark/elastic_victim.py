@@ -102,12 +102,15 @@ class ElasticRun:
         return found
 
     def kill_executor_of_node_0(self) -> tuple[str, list[int]]:
-        """Kill it, wait until Spark knows, and return its name and its nodes."""
+        """Kill it, and return its name and its nodes."""
         ran = self.nodes_by_executor()
         name = next(executor for executor, nodes in ran.items() if 0 in nodes)
         os.kill(executor_processes()[name].pid, signal.SIGKILL)
-        wait_until(lambda: name in {one.name for one in self.executors(ExecutorStatus.LOST)})
         return name, ran[name]
+
+    def wait_for(self, name: str, status: ExecutorStatus) -> None:
+        """Wait until Spark says this of an executor."""
+        wait_until(lambda: name in {one.name for one in self.executors(status)})
 
 
 def lose(one: ElasticRun) -> dict[str, Any]:  # Any: JSON
@@ -116,17 +119,19 @@ def lose(one: ElasticRun) -> dict[str, Any]:  # Any: JSON
     name, nodes = one.kill_executor_of_node_0()
     newer: RunProcess = wait_until(lambda: [each for key, each in executor_processes().items() if key not in before])[0]
     os.kill(newer.pid, signal.SIGSTOP)  # it has not registered: Java takes longer to start
+    one.wait_for(name, ExecutorStatus.LOST)
     one.feed(2)
     closed = sorted(one.handle.control.closed())
     places = sorted(set(one.handle.plan.node_of.values()))
     os.kill(newer.pid, signal.SIGCONT)
-    wait_until(lambda: newer.executor in {each.name for each in one.executors(ExecutorStatus.ACTIVE)})
+    one.wait_for(str(newer.executor), ExecutorStatus.ACTIVE)
     return {"executor": name, "nodes": nodes, "closed": closed, "places": places}
 
 
 def replaced(one: ElasticRun) -> dict[str, Any]:  # Any: JSON
     """Lose an executor that Spark replaces."""
     name, nodes = one.kill_executor_of_node_0()
+    one.wait_for(name, ExecutorStatus.LOST)
     one.feed(2)
     return {"executor": name, "nodes": nodes, "closed": sorted(one.handle.control.closed())}
 

@@ -14,6 +14,11 @@ from tests.spark.elastic_victim import BATCHES
 from tests.spark.runs import chaos_network, ordered_batches
 from tests.spark.test_kill import PATIENCE, Victim, check
 
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found as Linux tells of them"),
+]
+
 
 def seen_by(request: pytest.FixtureRequest, folder: Path, happens: str, engine: str, **where: str) -> dict[str, Any]:
     """Run `elastic_victim.py`, check its results, and return what the control loop saw."""
@@ -31,7 +36,6 @@ def seen_by(request: pytest.FixtureRequest, folder: Path, happens: str, engine: 
     return seen
 
 
-@pytest.mark.slow
 def test_a_node_of_a_lost_executor_is_closed_until_spark_has_replaced_it(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
@@ -47,7 +51,6 @@ def test_a_node_of_a_lost_executor_is_closed_until_spark_has_replaced_it(
     assert seen["open again"]
 
 
-@pytest.mark.slow
 def test_a_resident_node_of_a_lost_executor_starts_on_another_one(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
@@ -58,7 +61,6 @@ def test_a_resident_node_of_a_lost_executor_starts_on_another_one(
     assert seen["after"] == seen["before"]
 
 
-@pytest.mark.slow
 def test_an_executor_that_spark_releases_forces_nothing(request: pytest.FixtureRequest, tmp_path: Path) -> None:
     where = {"ELASTIC_MASTER": "local-cluster[3,1,1024]", "ELASTIC_NODES": "3"}
     seen = seen_by(request, tmp_path, "released", EngineChoice.SHUFFLE, **where)
