@@ -29,6 +29,10 @@ def test_an_engine_that_was_named_is_taken_whatever_fits(choice: EngineChoice) -
     assert choose_engine(choice, SparkSlots(1), 7) == EngineInUse(choice)
 
 
+def test_only_resident_nodes_keep_slots_that_reading_needs() -> None:
+    assert [EngineInUse(choice).readers for choice in (EngineChoice.RESIDENT, EngineChoice.SHUFFLE)] == [1, 0]
+
+
 @pytest.mark.parametrize(
     ("slots", "words"),
     [

@@ -6,10 +6,13 @@ from dataclasses import replace
 import pytest
 
 from drover.control.context import ControlContext, Deployment
-from drover.control.explain import UNTOUCHED, explain
+from drover.control.engine_choice import EngineChoice, EngineInUse
+from drover.control.explain import UNTOUCHED, explain, in_run
+from drover.control.health import RunHealth
 from drover.control.record import PeriodOutcome, PeriodRecord, Proposal, RefusedMove
 from drover.control.settings import Mode, control_of
 from drover.errors import DroverError
+from drover.flow.parking import ParkedOperator
 from drover.placement.plan import Move
 from tests.control.overloads import loaded
 from tests.control.runs import AUTO, shifted, start
@@ -97,6 +100,18 @@ def test_a_node_that_is_best_already_is_reported() -> None:
         f"No other node would do better: the slowest node is loaded to {path:.2f} of its capacity."
     )
     assert found.elsewhere[0] == pytest.approx(path, rel=0.01)
+
+
+def test_the_run_and_a_parked_operator_come_first_and_the_engine_last() -> None:
+    run = start(nodes=2, count=1)
+    found = explain("s0-0", run.context, [])
+    engine = EngineInUse(EngineChoice.SHUFFLE)
+    parked = ParkedOperator("ValueError: no")
+    assert in_run(found, "", None, None) == found
+    assert in_run(found, RunHealth.UNKNOWN, None, engine).text == f"{found.text} Batches run on engine shuffle."
+    assert in_run(found, "overloaded", parked, None).text == (
+        f"The run is overloaded. s0-0 is parked: ValueError: no. Its input is lost meanwhile. {found.text}"
+    )
 
 
 def test_an_unknown_unit_lists_the_known_ones() -> None:

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from drover.control.executors import LostExecutor
 from drover.control.reassignment import describe_cause, orphaned, reassign
 from drover.placement.problem import NOWHERE, PlacementProblem
 from tests.control.problems import problem
@@ -126,6 +127,22 @@ def test_moves_have_source_target_and_bytes() -> None:
 def test_the_cause_in_words(current: list[int], closed: list[int], cause: str) -> None:
     given = problem([0.1, 0.1], current, capacity=THREE)
     assert describe_cause(given, np.array([0, 1]), closed) == cause
+
+
+@pytest.mark.parametrize(
+    ("current", "closed", "cause"),
+    [
+        pytest.param([1, 1], [1], "executor 4 was lost: node 1 ran on it", id="a lost executor"),
+        pytest.param([1, 2], [1, 2], "executor 4 was lost: nodes 1, 2 ran on it", id="several nodes of one executor"),
+        pytest.param([1, 0], [0, 1], "node 0 is closed and executor 4 was lost: node 1 ran on it", id="one is drained"),
+        pytest.param([NOWHERE, 1], [1], "they are new and executor 4 was lost: node 1 ran on it", id="new units, too"),
+        pytest.param([0, 0], [0], "node 0 is closed", id="none of these units ran there"),
+    ],
+)
+def test_a_lost_executor_is_a_cause(current: list[int], closed: list[int], cause: str) -> None:
+    given = problem([0.1, 0.1], current, capacity=THREE)
+    lost = (LostExecutor("4", "it died", 1, (1, 2)), LostExecutor("5", "it died", 1, ()))
+    assert describe_cause(given, np.array([0, 1]), closed, lost) == cause
 
 
 def test_loads_of_placed_orphans_add_up_on_their_node() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from drover.control.executors import ExecutorStatus
 from drover.control.weights import weights_for
 from drover.errors import DroverError
 from drover.flow.instances import with_weights
@@ -77,8 +78,9 @@ def stop_before_power_cut(run: SimulatedRun, live: Live) -> None:
 
 
 def lose_slots(run: SimulatedRun, _live: Live) -> None:
-    """Let Spark lose executors, or find them again."""
-    run.slots = int(run.rng.integers(1, MOST_NODES + 1))
+    """Let Spark lose executors, release them, or start new ones."""
+    status = ExecutorStatus.RELEASED if run.rng.random() < 0.2 else ExecutorStatus.LOST
+    run.executors.resize(int(run.rng.integers(1, MOST_NODES + 1)), status)
 
 
 def approve(_run: SimulatedRun, live: Live) -> None:

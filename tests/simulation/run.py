@@ -41,6 +41,7 @@ from tests.simulation.calls import StorageCalls
 from tests.simulation.clock import VirtualClock
 from tests.simulation.damage import Damage
 from tests.simulation.disk import SimulatedDisk
+from tests.simulation.executors import SimulatedExecutors
 from tests.simulation.faults import Fault, FaultKind, Faults, RunDiedError
 from tests.simulation.history import History, draw_history
 from tests.simulation.queries import ClientQueries
@@ -104,7 +105,7 @@ class SimulatedRun:
     repeated: dict[str, RepeatedSink] = field(default_factory=dict)
     queries: ClientQueries = field(default_factory=ClientQueries)
     starts: BatchStarts = field(init=False)
-    slots: int = 2  # of Spark
+    executors: SimulatedExecutors = field(default_factory=SimulatedExecutors)
     finished: bool = False
     cut: bool = False  # whether the power was cut since the last commit
 
@@ -116,7 +117,7 @@ class SimulatedRun:
         self.calls = StorageCalls(self.disk, self.faults)
         self.damage = Damage(self.disk, self.calls, self.checkpoint)
         self.starts = BatchStarts(self.queries)
-        self.engine = SimulatedEngine(self.rng, self.faults, self.starts)
+        self.engine = SimulatedEngine(self.rng, self.faults, self.starts, self.executors)
         self.arrived = {name: [] for name in self.history.files}
 
     @property
@@ -284,7 +285,7 @@ class SimulatedRun:
         root = str(self.checkpoint)
         planner = Planner(root, explicit(round_robin(network, self.history.nodes), network))
         controller = Controller(
-            network, planner, self.history.control, slots=lambda: self.slots, clock=self.clock.monotonic
+            network, planner, self.history.control, executors=self.executors, clock=self.clock.monotonic
         )
         catalog = QueryCatalog(
             network, root, {}, closed_nodes=controller.closed, capacities=controller.query_capacities

@@ -10,7 +10,7 @@ import json
 import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from drover.spark.batch import BatchResult, WorkerDiedError, gather
 from drover.spark.sources import UnifiedSources
 from drover.spark.tasks import FRAME_SCHEMA, SOURCE, NodeTask, RouterTask, Shape, SourceLayout, frames_of
 from tests.simulation.batch_starts import BatchStarts, Planned
+from tests.simulation.executors import SimulatedExecutors
 from tests.simulation.faults import Faults, WorkerKilledError
 
 Range = tuple[int, int]  # files of a source: from the first up to, but without, the second
@@ -246,6 +247,7 @@ class SimulatedEngine:
     rng: Generator
     faults: Faults
     starts: BatchStarts
+    executors: SimulatedExecutors
     workers: list[SimulatedWorker] = field(default_factory=list)
     may_give_up: bool = True  # once, because what was running at two deaths is parked, and queries are never resumed
     begun: set[int] = field(default_factory=set)  # Spark's batches whose logs drover has made durable
@@ -285,7 +287,8 @@ class SimulatedEngine:
         if before == schedule.hops + 1:
             self._do(meanwhile, rows, assignment.batch)
         table = pa.Table.from_batches(made, FRAME_SCHEMA)
-        return gather(*fetch(frames_of(table.columns), assignment.root))
+        result = gather(*fetch(frames_of(table.columns), assignment.root))
+        return replace(result, reports=tuple(self.executors.ran(report) for report in result.reports))
 
     def _do(self, meanwhile: Callable[[], None], rows: SimulatedRows, batch: int) -> None:
         meanwhile()

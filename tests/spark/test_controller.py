@@ -12,6 +12,8 @@ import pytest
 from numpy.random import default_rng
 
 from drover.control import history
+from drover.control.engine_choice import EngineChoice, EngineInUse
+from drover.control.executors import ExecutorStatus
 from drover.control.record import PeriodOutcome
 from drover.control.settings import control_of
 from drover.errors import DroverError
@@ -19,6 +21,7 @@ from drover.flow.frames import Edge
 from drover.flow.node import OperatorFacts
 from drover.flow.schedule import HopNode
 from drover.flow.state.storage import open_root
+from drover.flow.worker import NodeReport
 from drover.load.sample import Sample
 from drover.placement.plan import Plan, units_of
 from drover.spark.controller import Controller
@@ -26,6 +29,7 @@ from drover.spark.facts import BatchFacts, BatchSeconds, QueryFacts
 from drover.spark.periods import PeriodAccumulator, query_busy_of, speeds_of
 from drover.spark.planner import Planner
 from drover_lab.generate import ChainParameters, chains
+from tests.simulation.executors import SimulatedExecutors
 
 NETWORK = chains(default_rng(0), ChainParameters(chains=2, length=5, selectivity=(1.0, 1.0)))
 QUICK: dict[str, Any] = {"mode": "auto", "warm_up": 2, "window": 4, "trial": 0, "cool_down": 5}
@@ -59,19 +63,26 @@ def batch(plan: Plan, rows: float = 80, first: float = 1.0, nodes: float = 0.1) 
 class Beside:
     """A controller whose clock and batches are moved by hand."""
 
-    def __init__(self, folder: Path, *, slots: Callable[[], int] | None = None, **settings: Any) -> None:
+    def __init__(self, folder: Path, *, executors: SimulatedExecutors | None = None, **settings: Any) -> None:
         whole = Plan(1, 2, {unit: int(unit[1]) for unit in units_of(NETWORK)})
         self.planner = Planner(str(folder), whole)
         self.now = 0.0
+        self.executors = executors
         control = control_of({**QUICK, **settings})
-        self.loop = Controller(NETWORK, self.planner, control, slots=slots, clock=lambda: self.now)
+        self.loop = Controller(NETWORK, self.planner, control, executors=executors, clock=lambda: self.now)
         self.loop.start()
 
     def run(self, batches: int, first: float = 1.0) -> None:
         for _ in range(batches):
             self.now += 1.0
-            self.loop(batch(self.planner.plan, first=first))
+            self.loop(self._on_executors(batch(self.planner.plan, first=first)))
             self.loop.wait()
+
+    def _on_executors(self, facts: BatchFacts) -> BatchFacts:
+        if self.executors is None:
+            return facts
+        reports = [self.executors.ran(NodeReport(HopNode(0, node), (), (), (), {})) for node in range(facts.nodes)]
+        return replace(facts, tasks={each.place.node: each.task for each in reports if each.task is not None})
 
     @property
     def kinds(self) -> list[PeriodOutcome]:
@@ -241,13 +252,42 @@ def test_a_drained_node_is_emptied_and_the_last_one_is_not(beside: Callable[...,
     assert one.loop.status.drained == ()
 
 
-def test_units_of_lost_executors_are_placed_in_the_next_period(beside: Callable[..., Beside]) -> None:
-    there = [2]
-    one = beside(slots=lambda: there[0])
+def test_units_of_a_lost_executor_are_placed_in_the_next_period(beside: Callable[..., Beside]) -> None:
+    one = beside(executors=SimulatedExecutors())
     one.run(3)
-    there[0] = 1
+    assert one.executors is not None
+    one.executors.resize(1)  # executor 0 is lost, and node 0 ran on it
     one.run(1)
-    assert set(one.planner.plan.node_of.values()) == {0}
+    assert set(one.planner.plan.node_of.values()) == {1}
+    assert one.loop.records[-1].reason == "5 units need a node: executor 0 was lost: node 0 ran on it"
+    assert one.loop.closed() == {0}
+    one.executors.resize(2)
+    one.run(1)
+    assert one.loop.closed() == set()
+
+
+def test_a_released_executor_forces_nothing(beside: Callable[..., Beside]) -> None:
+    one = beside(executors=SimulatedExecutors())
+    one.run(3)
+    before = one.planner.plan
+    assert one.executors is not None
+    one.executors.resize(1, ExecutorStatus.RELEASED)
+    one.run(1)
+    assert one.loop.closed() == set()
+    assert one.planner.plan == before
+    assert one.kinds[-1] is not PeriodOutcome.MOVED
+
+
+def test_resident_nodes_leave_a_slot_for_reading(beside: Callable[..., Beside]) -> None:
+    one = beside(executors=SimulatedExecutors())
+    assert one.executors is not None
+    one.executors.resize(3)
+    one.run(3)
+    one.executors.resize(2)
+    one.run(1)
+    assert one.loop.closed() == set()
+    one.loop.engine = EngineInUse(EngineChoice.RESIDENT)
+    assert one.loop.closed() == {0}
 
 
 def test_settings_change_while_it_runs_and_what_is_wrong_is_refused(beside: Callable[..., Beside]) -> None:

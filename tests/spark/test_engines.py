@@ -20,6 +20,7 @@ from drover.spark.caller import ask
 from drover.spark.engines import ENCRYPTION, choose_for, encrypted_by, engine_of
 from drover.spark.handle import Handle
 from drover.spark.resident import engine as module
+from drover.spark.resident import node_jobs
 from drover.spark.resident.engine import ResidentEngine
 from drover.spark.resident.node_jobs import ResidentNodes
 from drover.spark.resident.node_server import PING
@@ -103,6 +104,25 @@ def test_a_node_that_is_killed_comes_back_at_another_place(spark: SparkSession) 
         os.kill(process_of(before.location, nodes.secret), signal.SIGKILL)
         nodes.replace(before, 60.0)
         (after,) = nodes.ensure(1)
+        assert after != before
+    finally:
+        nodes.close()
+
+
+def test_a_node_that_takes_the_slot_for_reading_when_it_starts_again_is_refused(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes = ResidentNodes(spark, "test")
+    try:
+        (before,) = nodes.ensure(1)
+        os.kill(process_of(before.location, nodes.secret), signal.SIGKILL)
+        nodes.replace(before, 60.0)
+        assert nodes._registry.wait_for(1, 60.0) is not None
+        monkeypatch.setattr(node_jobs, "task_slots", lambda _: 1)
+        with pytest.raises(DroverError, match="nodes is 1, but Spark has 1 slot"):
+            nodes.ensure(1, 0.0)
+        monkeypatch.setattr(node_jobs, "task_slots", lambda _: 2)
+        (after,) = nodes.ensure(1, 0.0)
         assert after != before
     finally:
         nodes.close()

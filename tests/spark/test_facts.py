@@ -14,7 +14,7 @@ from drover.flow.parking import ParkedOperator
 from drover.flow.schedule import HopNode
 from drover.flow.state.segments import Segment
 from drover.flow.watermarks import SourceProgress
-from drover.flow.worker import NodeReport
+from drover.flow.worker import NodeReport, TaskId
 from drover.load.sample import Sample
 from drover.network.model import Network
 from drover.placement.plan import Plan
@@ -81,6 +81,15 @@ def test_reports_of_tasks_become_one_value() -> None:
         state_bytes=40,
     )
     assert found.seconds.whole == pytest.approx(0.9)
+
+
+def test_the_task_of_a_node_is_that_in_which_it_was_busiest() -> None:
+    first = replace(report(0, 1, busy=0.2), task=TaskId(6, 10))
+    later = replace(report(1, 1, busy=0.1), task=TaskId(7, 13))
+    other = replace(report(0, 0), task=TaskId(6, 11))
+    unknown = report(0, 2, busy=0.3)
+    result = BatchResult({}, {}, {}, (first, later, other, unknown))
+    assert facts_of(0, Plan(1, 3, {}), result, NOTES, SECONDS, None).tasks == {0: TaskId(6, 11), 1: TaskId(6, 10)}
 
 
 def test_a_batch_in_pieces_waits_for_the_slowest_node() -> None:

@@ -25,10 +25,17 @@ PATIENCE = 180.0  # seconds that one batch may take on a busy machine
 
 
 class Victim:
-    """A process of victim.py in a group of its own."""
+    """A process of victim.py, or of another program, in a group of its own."""
 
     def __init__(
-        self, folder: Path, dies: str = "", *, tree: str = "", engine: str = DEFAULT_ENGINE, **more: str
+        self,
+        folder: Path,
+        dies: str = "",
+        *,
+        tree: str = "",
+        engine: str = DEFAULT_ENGINE,
+        program: str = "tests.spark.victim",
+        **more: str,
     ) -> None:
         path = os.pathsep.join((str(ROOT / "src"), str(ROOT)))
         environment = os.environ | {
@@ -40,7 +47,7 @@ class Victim:
         }
         self.folder = folder
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.spark.victim", str(folder)],
+            [sys.executable, "-m", program, str(folder)],
             cwd=ROOT,
             env=environment,
             stdout=subprocess.DEVNULL,

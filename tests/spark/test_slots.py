@@ -1,4 +1,4 @@
-"""Counting executors: a local master has none to lose."""
+"""What Spark offers a run: slots, the cores behind them, and the seconds of its trigger."""
 
 from __future__ import annotations
 
@@ -8,25 +8,27 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from drover.spark.slots import cores_here, slot_offer, slots, task_slots, trigger_seconds
+from drover.spark.slots import cores_here, has_fixed_slots, slot_offer, task_slots, trigger_seconds
 from tests.conftest import SLOTS
 
 
-def session(master: str, members: int = 1) -> Any:  # Any: takes the place of a session
-    scala = SimpleNamespace(getExecutorMemoryStatus=lambda: SimpleNamespace(size=lambda: members))
-    return SimpleNamespace(sparkContext=SimpleNamespace(master=master, _jsc=SimpleNamespace(sc=lambda: scala)))
+def session(master: str) -> Any:  # Any: takes the place of a session
+    return SimpleNamespace(sparkContext=SimpleNamespace(master=master))
 
 
-@pytest.mark.parametrize("master", ["local", "local[2]", "local[*]"])
-def test_a_local_master_has_no_executors_to_lose(master: str) -> None:
-    assert slots(session(master)) is None
-
-
-@pytest.mark.parametrize("master", ["local-cluster[2,1,1024]", "spark://host:7077", "yarn"])
-def test_executors_are_counted_without_the_driver(master: str) -> None:
-    count = slots(session(master, members=3))
-    assert count is not None
-    assert count() == 2
+@pytest.mark.parametrize(
+    ("master", "fixed"),
+    [
+        ("local", True),
+        ("local[2]", True),
+        ("local[*]", True),
+        ("local-cluster[2,1,1024]", False),
+        ("spark://host:7077", False),
+        ("yarn", False),
+    ],
+)
+def test_only_a_local_master_has_the_same_slots_to_its_end(master: str, fixed: bool) -> None:
+    assert has_fixed_slots(master) == fixed
 
 
 def test_slots_are_counted_whatever_the_default_parallelism_is(spark: SparkSession) -> None:

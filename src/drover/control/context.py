@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from drover.control.executors import LostExecutor
 from drover.control.settings import Control
 from drover.control.state import ControlState
 from drover.control.tree import Hierarchy
@@ -21,8 +22,9 @@ class Deployment:
 
     network: Network
     plan: Plan
-    closed: frozenset[int] = frozenset()  # nodes that are lost or drained
+    closed: frozenset[int] = frozenset()  # nodes whose executors are lost, or that are drained
     hierarchy: Hierarchy | None = None  # of a run on a tree of nodes
+    lost: tuple[LostExecutor, ...] = ()  # executors, because of which nodes are closed
 
     def __post_init__(self) -> None:
         """Keep every node of a tree open: rows pass through it, and no other node can take its place."""

@@ -41,6 +41,11 @@ class EngineInUse:
     engine: EngineChoice
     why: str = ""
 
+    @property
+    def readers(self) -> int:
+        """The slots that reading needs beside those of nodes: resident nodes never free theirs."""
+        return int(self.engine is EngineChoice.RESIDENT)
+
     def __str__(self) -> str:
         return f"engine {self.engine}, because {self.why}" if self.why else f"engine {self.engine}"
 

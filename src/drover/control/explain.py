@@ -6,18 +6,21 @@ Rule 1: an explanation is made of records and measured loads alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from drover.control.context import ControlContext
 from drover.control.critical import critical_path
+from drover.control.engine_choice import EngineInUse
+from drover.control.health import RunHealth
 from drover.control.plan_seconds import plan_timer
 from drover.control.record import PeriodOutcome, PeriodRecord
 from drover.control.tree import Hierarchy
 from drover.control.view import View, view_of
 from drover.errors import DroverError, nearest
+from drover.flow.parking import ParkedOperator, describe_parked
 from drover.placement.problem import NOWHERE, PlacementProblem
 
 UNTOUCHED: Final = "no decision was made about it: it is where the first plan put it"
@@ -34,6 +37,15 @@ class Explanation:
     decisions: tuple[str, ...]  # newest first
     elsewhere: tuple[float, ...]  # load of the slowest node if the unit were on node i and nothing else moved
     text: str
+
+
+def in_run(found: Explanation, health: str, parked: ParkedOperator | None, engine: EngineInUse | None) -> Explanation:
+    """Return an explanation that also says whether the run keeps up, whether the unit is parked, and the engine."""
+    known = health and not health.startswith(RunHealth.UNKNOWN)
+    first = [f"The run is {health}."] if known else []
+    first += [] if parked is None else [describe_parked(found.unit, parked)]
+    last = [] if engine is None else [f"Batches run on {engine}."]
+    return replace(found, text=" ".join([*first, found.text, *last]))
 
 
 def explain(unit: str, context: ControlContext, records: Sequence[PeriodRecord]) -> Explanation:

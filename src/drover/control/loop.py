@@ -137,7 +137,8 @@ def _reassign(context: ControlContext, view: View, orphans: Flags) -> Outcome:
         if waiting.forced and same and why_outdated(context, view, waiting) is None:
             reason = f"{waiting.id} waits to be applied"
             return record_outcome(context, view, PeriodOutcome.PROPOSED, reason, waiting, choice.refusals)
-    cause = reassignment.describe_cause(problem, np.flatnonzero(orphans), context.deployment.closed)
+    deployment = context.deployment
+    cause = reassignment.describe_cause(problem, np.flatnonzero(orphans), deployment.closed, deployment.lost)
     reason = f"{len(choice.moves)} units need a node: {cause}"
     proposal = propose_moves(context, view, choice, 0.0, reason, forced=True)
     if not choice.refusals and (problem.current != NOWHERE).all():

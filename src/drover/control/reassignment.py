@@ -6,10 +6,11 @@ room for its state, and a refusal says so.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from drover.control.executors import LostExecutor, describe_loss
 from drover.control.moves import ChosenMoves, move_of, moves_of
 from drover.control.record import RefusedMove
 from drover.load.arrays import Floats, Ints
@@ -58,13 +59,18 @@ def _placing_order(problem: PlacementProblem, orphans: Flags) -> list[int]:
     return sorted(units, key=lambda j: (problem.pinned[j] == NOWHERE, -problem.load[j], j))
 
 
-def describe_cause(problem: PlacementProblem, units: Ints, closed: Collection[int]) -> str:
-    """Return in words why some units, given by number, need a node."""
+def describe_cause(
+    problem: PlacementProblem, units: Ints, closed: Collection[int], lost: Sequence[LostExecutor] = ()
+) -> str:
+    """Return in words why some units, given by number, need a node; `lost` are executors that nodes ran on."""
     gone = sorted({int(problem.current[j]) for j in units} & set(closed))
-    causes = [f"node {', '.join(map(str, gone))} is closed"] if gone else []
+    because = [(each, [node for node in gone if node in each.nodes]) for each in lost]
+    rest = [node for node in gone if not any(node in nodes for _, nodes in because)]
+    causes = [f"node {', '.join(map(str, rest))} is closed"] if rest else []
     causes += ["they are new"] if (problem.current[units] == NOWHERE).any() else []
-    rest = ~np.isin(problem.current[units], [NOWHERE, *closed])
-    causes += ["they are not where they are pinned"] if rest.any() else []
+    strayed = ~np.isin(problem.current[units], [NOWHERE, *closed])
+    causes += ["they are not where they are pinned"] if strayed.any() else []
+    causes += [describe_loss(each, nodes) for each, nodes in because if nodes]
     return " and ".join(causes)
 
 

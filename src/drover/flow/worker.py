@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 import polars as pl
 
@@ -97,6 +97,13 @@ class Assignment:
     frame_bytes: int = FRAME_BYTES  # of frames from router to node and from node to node
 
 
+class TaskId(NamedTuple):
+    """The task of a scheduler that ran a place, by its numbers there."""
+
+    stage: int
+    number: int  # no other attempt of any task has it
+
+
 @dataclass(frozen=True, slots=True)
 class NodeReport:
     """What a place reports to the driver."""
@@ -112,6 +119,7 @@ class NodeReport:
     tallies: tuple[MemberCounts, ...] = ()  # of families
     parked: tuple[ParkedMember, ...] = ()  # queries that failed
     held: tuple[HeldInput, ...] = ()  # by parked operators
+    task: TaskId | None = None  # None outside of a scheduler
 
 
 @dataclass(slots=True)

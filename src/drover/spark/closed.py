@@ -1,46 +1,74 @@
-"""Which nodes may not be used: drained nodes, and one for every slot that Spark has lost.
+"""Which nodes may not be used: drained nodes, and those that ran on executors which Spark has lost.
 
-Rule 1: at least one node always stays open.
+Rule 1: this looks at Spark once per batch, in the thread of the control loop. Other threads read what it saw last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+import logging
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final
 
+from py4j.protocol import Py4JError
 
-def closed_nodes(nodes: int, drained: Collection[int], now: int = 1, most: int = 1) -> frozenset[int]:
-    """Return which of the nodes 0 to nodes - 1 may not be used.
+from drover.control.executors import ExecutorLedger, LostExecutor, nodes_on
+from drover.flow.worker import TaskId
+from drover.spark.executors import Executors
 
-    Spark has `now` slots and had `most` of them before. The same share of nodes is closed, the last ones first.
-
-    >>> sorted(closed_nodes(4, {1}, now=1, most=2))
-    [1, 2, 3]
-    >>> sorted(closed_nodes(2, {0, 1}))
-    [1]
-    """
-    # Rounded up: nodes share slots, so a part of a slot is no reason to close a node.
-    left = max(1, -(-nodes * now // most))
-    closed = {node for node in drained if node < nodes} | set(range(left, nodes))
-    # Something has to run, even if every node is drained or lost (rule 1).
-    return frozenset(closed if len(closed) < nodes else closed - {0})
+UNREACHABLE: Final = (Py4JError, ConnectionError)  # Java has ended, or Spark was stopped
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class SlotWatch:
-    """The slots that Spark has now, and the most that it had since `watch`; `count` is None if they cannot be lost."""
+class ExecutorWatch:
+    """The executors since `begin`, and the tasks in which nodes ran last; `executors` is None if none can be lost."""
 
-    count: Callable[[], int] | None
-    most: int = 0
+    executors: Executors | None
+    ledger: ExecutorLedger = field(default_factory=ExecutorLedger)
+    _newest: Mapping[int, TaskId] = field(default_factory=dict)  # by node
+    _before: Mapping[int, TaskId] = field(default_factory=dict)  # the same, when all executors were known last
 
-    def watch(self) -> None:
-        """Take the slots that exist now as complete."""
-        self.most = self.count() if self.count else 0
+    def begin(self) -> None:
+        """Take the executors that exist now as complete."""
+        if self.executors is not None:
+            self.ledger = ExecutorLedger().after(self.executors.found(), {})
 
-    def closed(self, nodes: int, drained: Collection[int]) -> frozenset[int]:
-        """Return the nodes that may not be used."""
-        if self.count is None or not self.most:
-            return closed_nodes(nodes, drained)
-        now = self.count()
-        self.most = max(self.most, now)
-        return closed_nodes(nodes, drained, now, self.most)
+    def look(self, tasks: Mapping[int, TaskId]) -> None:
+        """Notice which executors came and went, after a batch in which nodes ran in these tasks."""
+        if self.executors is None:
+            return
+        self._newest = {**self._newest, **tasks}
+        try:
+            # To ask for all that Spark knows takes milliseconds, and hardly ever has an executor come or gone.
+            names = self.executors.names()
+            if names != self.ledger.present.keys():
+                self._look(self.executors)
+        except UNREACHABLE as error:  # the run is over, too
+            log.warning("cannot ask Spark for its executors: %s", str(error).partition("\n")[0])
+            return
+        # The status store may learn of a loss a batch later; until then, this batch is the newest one.
+        if names == self.ledger.present.keys():
+            self._before = self._newest
+
+    def _look(self, executors: Executors) -> None:
+        found = executors.found()
+        ran: dict[str, tuple[int, ...]] = {}
+        if lost := self.ledger.losses(found):
+            # Only now: Spark keeps the tasks of earlier batches, and executors are hardly ever lost.
+            newest, before = (executors.ran_on(tasks) for tasks in (self._newest, self._before))
+            ran = {each.name: nodes_on(each.name, newest, before) for each in lost}
+        self.ledger = self.ledger.after(found, ran)
+        gone = {each.name for each in lost}
+        for each in self.ledger.lost:
+            if each.name in gone:
+                log.warning("%s (%s). Slots that nobody has replaced: %d", each, each.reason, each.slots)
+
+    def closed(self, nodes: int, drained: Collection[int], readers: int = 0) -> frozenset[int]:
+        """Return the nodes that may not be used; reading takes `readers` slots."""
+        return self.ledger.closed(nodes, drained, readers)
+
+    @property
+    def lost(self) -> tuple[LostExecutor, ...]:
+        """The executors that are lost and not replaced."""
+        return self.ledger.lost

@@ -21,8 +21,7 @@ from drover.control.batch_headroom import BatchHeadroom, batch_headroom
 from drover.control.capacity import capacities, query_capacities
 from drover.control.context import ControlContext, Deployment
 from drover.control.engine_choice import EngineInUse
-from drover.control.explain import Explanation, explain
-from drover.control.health import RunHealth
+from drover.control.explain import Explanation, explain, in_run
 from drover.control.history import SavedState
 from drover.control.loop import approve, step
 from drover.control.manual import ManualChange, propose_manual_move, propose_manual_spread, spread_join_as
@@ -31,7 +30,7 @@ from drover.control.record import PeriodOutcome, PeriodRecord, Proposal
 from drover.control.settings import KEYS, Control, check_pins, control_of, settings_to_json
 from drover.control.state import ControlState
 from drover.errors import DroverError, StateError
-from drover.flow.parking import ParkedOperator, describe_parked
+from drover.flow.parking import ParkedOperator
 from drover.flow.state.commits import latest
 from drover.flow.state.storage import open_root
 from drover.load.slot_offer import SlotOffer
@@ -39,8 +38,9 @@ from drover.network.grid import SpreadLike
 from drover.network.model import Network
 from drover.placement.plan import Plan
 from drover.spark.backlog import SourceWatch
-from drover.spark.closed import SlotWatch
+from drover.spark.closed import ExecutorWatch
 from drover.spark.commit_notes import notes_of
+from drover.spark.executors import Executors
 from drover.spark.facts import BatchFacts
 from drover.spark.hanging import long_running
 from drover.spark.periods import Collected, PeriodAccumulator
@@ -62,7 +62,7 @@ class Controller:
         planner: Planner,
         settings: Control,
         *,
-        slots: Callable[[], int] | None = None,
+        executors: Executors | None = None,
         offer: Callable[[], SlotOffer] = SlotOffer,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -72,7 +72,7 @@ class Controller:
         self._network = network
         self._planner = planner
         self._clock = clock
-        self._slots = SlotWatch(slots)
+        self._watch = ExecutorWatch(executors)
         self._ledger = PeriodAccumulator(network, offer=offer)
         self._inbox: queue.Queue[tuple[float, BatchFacts] | None] = queue.Queue()
         self._lock = threading.RLock()  # held while the state is read or changed
@@ -107,7 +107,7 @@ class Controller:
     def begin(self) -> None:
         """Continue where the last run ended, without a thread: batches wait until `process_waiting` is called."""
         self.recover()
-        self._slots.watch()
+        self._watch.begin()
         if self._approved is not None:
             try:
                 self._carry_out_approved(self._approved)
@@ -180,6 +180,7 @@ class Controller:
         log.error("the control loop has failed and makes no more decisions; the run continues", exc_info=error)
 
     def _receive(self, now: float, facts: BatchFacts) -> None:
+        self._watch.look(facts.tasks)
         with self._lock:
             collected = self._ledger.take(now, facts, self.settings.period)
         if collected is not None:
@@ -228,12 +229,14 @@ class Controller:
 
     def _context(self) -> ControlContext:
         plan = self._planner.plan
-        deployment = Deployment(self._network, plan, self.closed(plan.nodes), self._planner.hierarchy)
+        closed, lost = self.closed(plan.nodes), self._watch.lost
+        deployment = Deployment(self._network, plan, closed, self._planner.hierarchy, lost)
         return ControlContext(self._state, deployment, self.settings)
 
     def closed(self, nodes: int | None = None) -> frozenset[int]:
-        """Return the nodes that must not be used: drained ones, and one for each slot that Spark has lost."""
-        return self._slots.closed(self._planner.plan.nodes if nodes is None else nodes, self._drained)
+        """Return the nodes that must not be used: drained ones, and those whose executors Spark has lost."""
+        readers = 0 if self.engine is None else self.engine.readers
+        return self._watch.closed(self._planner.plan.nodes if nodes is None else nodes, self._drained, readers)
 
     def query_capacities(self, nodes: int) -> tuple[float, ...]:
         """Return `query_capacities`. Every batch asks, so this does not wait for the lock and the writing of files."""
@@ -289,12 +292,7 @@ class Controller:
         """Return why a unit is where it is."""
         with self._lock:
             found = explain(unit, self._context(), list(self._records))
-        parked = self._planner.parked.get(unit)
-        known = self.health and not self.health.startswith(RunHealth.UNKNOWN)
-        first = [f"The run is {self.health}."] if known else []
-        first += [] if parked is None else [describe_parked(unit, parked)]
-        last = [] if self.engine is None else [f"Batches run on {self.engine}."]
-        return replace(found, text=" ".join([*first, found.text, *last]))
+        return in_run(found, self.health, self._planner.parked.get(unit), self.engine)
 
     def proposal(self) -> CurrentProposal:
         """Return the waiting proposal, or one worked out now; `approve` accepts both."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from drover.flow.frames import Edge, summed_edges
 from drover.flow.node import OperatorFacts
 from drover.flow.parking import ParkedOperator
+from drover.flow.worker import TaskId
 from drover.load.sample import Sample
 from drover.network.durations import Micros
 from drover.network.model import Network
@@ -85,6 +86,7 @@ class BatchFacts:
     result_bytes: int = 0  # of rows of outputs
     state_bytes: int = 0  # of state that the batch wrote
     pieces: int = 1  # in which nodes worked side by side on a chain of operators
+    tasks: Mapping[int, TaskId] = field(default_factory=dict)  # by node that had work: the task that was busiest
 
 
 def facts_of(
@@ -130,7 +132,14 @@ def facts_of(
         sum(int(rows.estimated_size()) for rows in result.rows.values()),
         sum(segment.length for report in result.reports for segment in report.segments),
         result.pieces,
+        _tasks(result),
     )
+
+
+def _tasks(result: BatchResult) -> dict[int, TaskId]:
+    """Return the task in which each node was busiest: with several hops, a node has several, perhaps far apart."""
+    by_work = sorted(result.reports, key=lambda report: report.busy)
+    return {report.place.node: report.task for report in by_work if report.task is not None}
 
 
 def _rows_in(result: BatchResult) -> dict[str, int]:

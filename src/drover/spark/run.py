@@ -31,6 +31,7 @@ from drover.spark.dead_letter_store import DeadLetterStore
 from drover.spark.driver import Driver
 from drover.spark.endpoint import Endpoint
 from drover.spark.engines import choose_for, engine_of
+from drover.spark.executors import executors_of
 from drover.spark.handle import Handle
 from drover.spark.idle import close_when_idle
 from drover.spark.offsets import location
@@ -40,7 +41,7 @@ from drover.spark.queries.catalog import QueryCatalog
 from drover.spark.queries.service import QueryService
 from drover.spark.sink_folders import existing_rows
 from drover.spark.sinks import Function, Several, Sink, refuse_shared
-from drover.spark.slots import slot_offer, slots, task_slots
+from drover.spark.slots import slot_offer, task_slots
 from drover.spark.sources import Given, read_sources
 from drover.spark.trees import on_tree
 from drover.spark.worker_python import check_workers
@@ -130,7 +131,7 @@ def run(
     check_workers(spark)
     wanted = _plan(network, plan, node_count(nodes, chosen, partial(task_slots, spark)), tree)
     planner = Planner(checkpoint, explicit(wanted, network), tree)
-    controller = Controller(network, planner, settings, slots=slots(spark), offer=slot_offer(spark, trigger))
+    controller = Controller(network, planner, settings, executors=executors_of(spark), offer=slot_offer(spark, trigger))
     catalog = _catalog(network, checkpoint, allowed, controller, popularity)
     service = QueryService(network, catalog, sink=_one_sink(queries), refine=refine)
     driver = Driver(

@@ -1,8 +1,6 @@
-"""How many executors Spark has now, and how many tasks they can run at once.
+"""How many tasks Spark can run at once, and what it offers a run.
 
-When Spark loses executors, drover closes nodes until new ones arrive.
-
-Rule 1: a local master cannot lose executors, and gets no more slots than it has.
+Rule 1: a local master has the same slots from its start to its end.
 Rule 2: slots on this machine share its cores. Elsewhere, a slot is taken for a core, as Spark itself does.
 """
 
@@ -21,19 +19,6 @@ from drover.load.slot_offer import SlotOffer
 from drover.network.durations import parse_duration
 
 
-def slots(spark: SparkSession) -> Callable[[], int] | None:
-    """Return a function that counts Spark's executors, or None if they cannot be lost."""
-    context: Any = spark.sparkContext  # Any: Spark's own objects behind it have no types
-    if has_fixed_slots(context.master):
-        return None
-    scala = context._jsc.sc()
-
-    def count() -> int:
-        return int(scala.getExecutorMemoryStatus().size()) - 1  # the driver is among them
-
-    return count
-
-
 def has_fixed_slots(master: str) -> bool:
     """Return whether a master has the same slots from its start to its end."""
     return master.startswith("local[") or master == "local"
@@ -42,7 +27,7 @@ def has_fixed_slots(master: str) -> bool:
 def slot_offer(spark: SparkSession, trigger: Mapping[str, Any] | None) -> Callable[[], SlotOffer]:
     """Return a function that says what Spark offers a run now; `trigger` has the arguments of Spark's own."""
     seconds = trigger_seconds(trigger)
-    context: Any = spark.sparkContext  # Any: as above
+    context: Any = spark.sparkContext  # Any: Spark's own objects behind it have no types
     on_this_machine = context.master.startswith("local")
     most = cores_here() if on_this_machine else None
 

@@ -26,7 +26,7 @@ from drover.flow.router import route, send_malformed, send_strays
 from drover.flow.schedule import HopNode
 from drover.flow.spill import spill
 from drover.flow.state.layout import state_name
-from drover.flow.worker import HOPS_APART, Assignment, WorkerCache, run_worker
+from drover.flow.worker import HOPS_APART, Assignment, TaskId, WorkerCache, run_worker
 
 SOURCE: Final = "drover source"  # column with the number of the source of a row
 FRAME_TYPE: Final = StructType(  # Java would parse a text in every batch
@@ -192,7 +192,7 @@ class NodeTask:
             seconds = time.perf_counter() - started + streamed.seconds
             waited = sum(one.sample.waited for one in report.operators)
             busy = time.process_time() - began + streamed.busy + waited
-            report = replace(report, busy=busy, seconds=seconds)
+            report = replace(report, busy=busy, seconds=seconds, task=task_id())
             origin = self.hop * HOPS_APART + place.node
             sent.append(Frame(place.node, DRIVER, FramePort(FrameKind.NODE_REPORT), origin, 0, pickle.dumps(report)))
         return sent
@@ -208,6 +208,15 @@ def partition_number() -> int:
     context = TaskContext.get()
     assert context is not None, "this runs inside a Spark task"
     return context.partitionId()
+
+
+def task_id() -> TaskId | None:
+    """Return the numbers of the task of Spark that runs this; None outside of Spark.
+
+    A Python worker cannot know its executor. From these numbers, the driver learns it if it has to.
+    """
+    context = TaskContext.get()
+    return None if context is None else TaskId(context.stageId(), context.taskAttemptId())
 
 
 def _gathered(batches: Batches) -> Iterator[pl.DataFrame]:

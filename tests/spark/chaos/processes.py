@@ -45,6 +45,12 @@ class RunProcess:
             return Role.DAEMON if self.pid == self.group else Role.WORKER
         return None
 
+    @property
+    def executor(self) -> str | None:
+        """The name that Spark has given an executor; None for any other process."""
+        words = self.command.split(b"\0")
+        return words[words.index(b"--executor-id") + 1].decode() if b"--executor-id" in words else None
+
 
 def process_of(pid: int) -> RunProcess | None:
     """Return a process; None if there is no such process, or nothing but its exit code."""

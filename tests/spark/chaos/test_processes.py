@@ -62,6 +62,12 @@ def test_the_role_of_a_process(pid: int, group: int, command: bytes, role: Role 
     assert RunProcess(pid, group, 7, "S", command).role is role
 
 
+def test_an_executor_has_the_name_that_spark_gave_it() -> None:
+    command = b"java\0x.CoarseGrainedExecutorBackend\0--driver-url\0spark://d\0--executor-id\x0012\0--cores\x001"
+    assert RunProcess(9, 7, 7, "S", command).executor == "12"
+    assert RunProcess(7, 7, 7, "S", b"python\0-m\0x").executor is None
+
+
 def test_processes_of_a_session_are_found_after_their_parent_has_died(leader: int) -> None:
     found = {one.pid: one for one in processes_of(leader)}
     assert found[leader].role is Role.DRIVER

@@ -149,6 +149,9 @@ class ResidentNodes:
         self._inbox_bytes = inbox_bytes(spark.conf.get(INBOX_SETTING, None))
         self._registry = NodeRegistry(spark.conf.get("spark.driver.host") or "127.0.0.1", self.secret)
         self._supervisors: dict[int, NodeSupervisor] = {}
+        self._addresses: tuple[NodeAddress, ...] = ()  # of the nodes beside which there was a slot for reading
+        # Dynamic allocation adds executors for tasks that wait, so reading gets a slot once it asks for one.
+        self._grows = spark.conf.get("spark.dynamicAllocation.enabled", "false") == "true"
 
     def ensure(self, count: int, seconds: float = START_SECONDS) -> tuple[NodeAddress, ...]:
         """Return the addresses of so many nodes, once all of them run. Nodes beyond these run on until `release`."""
@@ -163,8 +166,10 @@ class ResidentNodes:
         if found is None:
             silent = [node for node in range(count) if self._registry.known(node) is None]
             raise DroverError(f"nodes {silent} did not start within {seconds:.0f} s. {WAY_OUT}")
-        if missing:
+        # A node that was started again may have taken the slot that reading needs.
+        if missing or (found != self._addresses and not self._grows):
             self._demand_slots(count, end)
+        self._addresses = found
         return found
 
     def _demand_slots(self, count: int, end: float) -> None:
