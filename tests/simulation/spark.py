@@ -25,7 +25,7 @@ from drover.network.model import Network
 from drover.network.types import polars_type
 from drover.spark.batch import BatchResult, WorkerDiedError, gather
 from drover.spark.sources import UnifiedSources
-from drover.spark.tasks import FRAME_SCHEMA, SOURCE, NodeTask, RouterTask, Shape, SourceLayout, frames_of
+from drover.spark.tasks import SOURCE, NodeTask, RouterTask, Shape, SourceLayout, frames_of
 from tests.simulation.batch_starts import BatchStarts, Planned
 from tests.simulation.executors import SimulatedExecutors
 from tests.simulation.faults import Faults, WorkerKilledError
@@ -286,8 +286,8 @@ class SimulatedEngine:
             made = self._stage({node: (NodeTask(assignment, hop), dealt[node]) for node in range(schedule.nodes)})
         if before == schedule.hops + 1:
             self._do(meanwhile, rows, assignment.batch)
-        table = pa.Table.from_batches(made, FRAME_SCHEMA)
-        result = gather(*fetch(frames_of(table.columns), assignment.root))
+        frames = (frame for batch in made for frame in frames_of(batch.columns))
+        result = gather(*fetch(frames, assignment.root))
         return replace(result, reports=tuple(self.executors.ran(report) for report in result.reports))
 
     def _do(self, meanwhile: Callable[[], None], rows: SimulatedRows, batch: int) -> None:

@@ -299,7 +299,7 @@ def _payloads(payloads: Sequence[memoryview]) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), 1, [None, offsets.buffers()[1], pa.py_buffer(payloads[0])])
 
 
-def frames_of(columns: Iterable[pa.Array | pa.ChunkedArray]) -> Iterator[Frame]:
+def frames_of(columns: Iterable[pa.Array]) -> Iterator[Frame]:
     """Yield the frames in columns of FRAME_SCHEMA; large payloads are not copied, so they keep all columns alive."""
     *others, payloads, spilled = columns
     rows = zip(*(column.to_pylist() for column in others), _values(payloads), spilled.to_pylist(), strict=True)
@@ -307,13 +307,12 @@ def frames_of(columns: Iterable[pa.Array | pa.ChunkedArray]) -> Iterator[Frame]:
         yield Frame(node, hop, FramePort(FrameKind(kind), stream, reader), origin, serial, payload, is_spilled)
 
 
-def _values(payloads: pa.Array | pa.ChunkedArray) -> Iterator[bytes | pa.Buffer]:
+def _values(payloads: pa.Array) -> Iterator[bytes | pa.Buffer]:
     """Yield the values of a binary column; large ones are slices of its buffer."""
-    for chunk in payloads.chunks if isinstance(payloads, pa.ChunkedArray) else [payloads]:
-        if not len(chunk):  # Java may send it without offsets
-            continue
-        _, offsets, data = chunk.buffers()
-        ends = pa.Array.from_buffers(pa.int32(), len(chunk) + 1, [None, offsets], offset=chunk.offset).to_pylist()
-        for start, end in pairwise(ends):
-            value = data.slice(start, end - start)
-            yield value if value.size >= LARGE else value.to_pybytes()
+    if not len(payloads):  # Java may send it without offsets
+        return
+    _, offsets, data = payloads.buffers()
+    ends = pa.Array.from_buffers(pa.int32(), len(payloads) + 1, [None, offsets], offset=payloads.offset).to_pylist()
+    for start, end in pairwise(ends):
+        value = data.slice(start, end - start)
+        yield value if value.size >= LARGE else value.to_pybytes()

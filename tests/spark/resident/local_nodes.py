@@ -16,7 +16,6 @@ from drover.spark.resident.inbox import INBOX_BYTES, Inbox
 from drover.spark.resident.node_server import Deliveries, HopRunner, NodeServer, serve
 from drover.spark.resident.routing import ResidentRouterTask
 from drover.spark.resident.wire import NodeAddress, new_secret
-from drover.spark.tasks import FRAME_SCHEMA
 
 
 class QuietCache(WorkerCache):
@@ -125,11 +124,12 @@ class LocalRows:
         self.task = task
         return self
 
-    def toArrow(self) -> pa.Table:  # noqa: N802 - Spark's name
+    def _collect_as_arrow(self) -> list[pa.RecordBatch]:
         self.before()
         if self.task is None:
-            return pl.concat(self.partitions).to_arrow()
-        return pa.Table.from_batches(list(self._routed(self.task)), FRAME_SCHEMA)
+            rows: list[pa.RecordBatch] = pl.concat(self.partitions).to_arrow().to_batches()
+            return rows
+        return list(self._routed(self.task))
 
     def _routed(self, task: ResidentRouterTask) -> Iterator[pa.RecordBatch]:
         cache = new_cache()

@@ -27,9 +27,9 @@ class CountedRows(LocalRows):
 
     here = 0
 
-    def toArrow(self) -> Any:  # noqa: N802 - Spark's name. Any: pyarrow has no types
+    def _collect_as_arrow(self) -> Any:  # Any: pyarrow has no types
         CountedRows.here += self.task is None
-        return super().toArrow()
+        return super()._collect_as_arrow()
 
 
 @pytest.fixture

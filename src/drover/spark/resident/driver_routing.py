@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from drover.flow.frames import Frame
@@ -56,10 +55,9 @@ class DriverRouter:
         self, rows: DataFrame, task: ResidentRouterTask, what: str, wait_for_nodes: Callable[[], object]
     ) -> Iterator[Frame]:
         """Read a batch, put its frames to the nodes once these are ready, and yield the frames for the driver."""
-        collected: pa.Table = collect_arrow(rows.sparkSession, rows, what)
+        collected = collect_arrow(rows.sparkSession, rows, what)
         wait_for_nodes()
-        batches = iter(collected.to_batches())
-        for made in task.run(batches, 0, attempt_word(), self._cache, self._deliveries):
+        for made in task.run(iter(collected), 0, attempt_word(), self._cache, self._deliveries):
             yield from frames_of(made.columns)
 
 
