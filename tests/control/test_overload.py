@@ -95,7 +95,7 @@ def test_an_overloaded_run_does_not_wait_for_its_warm_up_or_a_trial() -> None:
     run.run.deployment = replace(run.run.deployment, plan=Plan(1, 2, together))
     records = run.go(9)
     moved = [record for record in records if record.kind is PeriodOutcome.MOVED]
-    assert [record.period for record in moved[:1]] == [5]
+    assert [record.period for record in moved[:1]] == [2]
     promise = moved[0].proposal
     assert promise is not None
     assert promise.seconds_after < 1.0 < promise.seconds_before

@@ -19,7 +19,7 @@ from drover.control.context import ControlContext
 from drover.control.critical import compare_plans
 from drover.control.diffuse import propose_reshape, why_obsolete
 from drover.control.health import health_of
-from drover.control.moves import choose_moves
+from drover.control.moves import choose_moves, pin_resting
 from drover.control.outcome import (
     Outcome,
     accept,
@@ -38,12 +38,13 @@ from drover.control.settings import Mode
 from drover.control.shorter_batches import shorten
 from drover.control.tree_step import decide_on_tree
 from drover.control.view import View, detect_change, view_of
+from drover.control.warm_up import offload
 from drover.control.weights import propose_weights, review_weights
 from drover.errors import DroverError, ProblemError
 from drover.placement.policy import propose
 from drover.placement.problem import NOWHERE, Flags
 
-SOONEST: Final = 5  # periods after which an overloaded run gets its first plan; the first batches are slow anyway
+SOONEST: Final = 5  # periods after which an overloaded run gets its first plan: fewer show no correlations
 OUTDATED: Final = "the load has changed since it was proposed"
 
 
@@ -162,14 +163,15 @@ def _ask_policy(context: ControlContext, view: View) -> Outcome:
     first = not context.state.placed
     overloaded = view.overloaded(settings.certainty)
     if first and (left := _warm_up(context, view) - len(context.state.window.periods)) > 0:
-        return record_outcome(context, view, PeriodOutcome.WATCHED, f"warming up, {left} more periods")
+        return offload(context, view, left, _rng(context))
     policy = settings.first if first else settings.then
+    resting = context.state.resting(settings.cool_down)
     try:
-        wanted = propose(problem, policy, _rng(context))
+        # What has moved before the first plan has its place in it, also after a short cool-down: no move is undone.
+        wanted = propose(pin_resting(problem, context.state.moved) if first else problem, policy, _rng(context))
     except ProblemError as error:
         return record_outcome(context, view, PeriodOutcome.REFUSED, f"the policy {policy} finds no plan: {error}")
     context = context.with_state(placed=True)
-    resting = context.state.resting(settings.cool_down)
     choice = choose_moves(problem, wanted, settings, resting, context.state.move_cost, whole=first)
     if not choice.moves:
         reason = f"none of {len(choice.refusals)} moves is worth it" if choice.refusals else f"{policy} moves nothing"

@@ -6,8 +6,8 @@ from scratch is judged as a whole. Rule 2: every move that is left out has a rea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -157,3 +157,11 @@ def move_of(problem: PlacementProblem, j: int, wanted: Ints) -> Move:
 def moves_of(problem: PlacementProblem, units: Sequence[int], wanted: Ints) -> list[Move]:
     """Return the moves of some units to their places in `wanted`, (m,)."""
     return [move_of(problem, j, wanted) for j in units]
+
+
+def pin_resting(problem: PlacementProblem, resting: Collection[str]) -> PlacementProblem:
+    """Return the problem with resting units pinned; otherwise a plan could only be made in part."""
+    if not resting:
+        return problem
+    rests = np.array([unit in resting for unit in problem.units])
+    return replace(problem, pinned=np.where(rests, problem.current, problem.pinned))

@@ -16,6 +16,7 @@ from drover.control.context import ControlContext
 from drover.control.engine_choice import EngineChoice
 from drover.control.health import PHASES
 from drover.control.lateness import BatchPace, pace_of
+from drover.control.plan_seconds import plan_timer
 from drover.control.settings import Mode
 from drover.control.view import View
 from drover.flow.pipelining import may_be_streamed
@@ -34,7 +35,20 @@ def obstacle(context: ControlContext, view: View, reason: str) -> str:
         return found
     if context.settings.mode is Mode.OBSERVE:
         return "nothing moves in mode observe: set mode auto or propose"
+    if pace is not None and (seconds := _caught_up(context, view, pace)) is not None:
+        return (
+            f"nothing has to move: batches read rows that have waited, and the rows of one trigger take {seconds:.2g} s"
+        )
     return f"a more even plan could carry this load, but {reason}"
+
+
+def _caught_up(context: ControlContext, view: View, pace: BatchPace) -> float | None:
+    """Return the seconds of a batch once no rows wait any more; None if batches stay too long, or a node is full."""
+    timer = plan_timer(context, view)
+    if timer is None or pace.trigger is None or view.overloaded_nodes(0.0).any():
+        return None
+    seconds = timer.seconds(view.problem.current).mean
+    return seconds if seconds <= pace.trigger else None
 
 
 def _outside_of_nodes(pace: BatchPace) -> str | None:

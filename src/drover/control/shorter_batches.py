@@ -25,8 +25,11 @@ POLICY: Final = "shorter-batches"
 TRIES: Final = 60  # plans that one search looks at, of a millisecond or a few each
 
 
-def shorten(context: ControlContext, view: View) -> Outcome | None:
-    """Carry out the moves that make batches shorter, or refuse them with a reason; None if there are none."""
+def shorten(context: ControlContext, view: View, *, early: str = "") -> Outcome | None:
+    """Carry out the moves that make batches shorter, or refuse them with a reason; None if there are none.
+
+    `early` says why the first plan is still to come.
+    """
     timer = plan_timer(context, view)
     problem = view.problem
     if timer is None or (problem.current == NOWHERE).any():
@@ -41,7 +44,7 @@ def shorten(context: ControlContext, view: View) -> Outcome | None:
     before, after = proposal.seconds_before, proposal.seconds_after
     if after > before * (1 - settings.least_gain):
         return None
-    reason = f"{POLICY}: batches take {after:.2g} s instead of {before:.2g} s"
+    reason = f"{POLICY}: batches take {after:.2g} s instead of {before:.2g} s{early and f'; {early}'}"
     proposal = propose_moves(context, view, choice, (before - after) / before, reason)
     objection, proposal = judge_proposal(view, choice.places, proposal)
     if (
@@ -51,7 +54,7 @@ def shorten(context: ControlContext, view: View) -> Outcome | None:
         objection = f"moving {proposal.bytes:,.0f} bytes takes {proposal.cost:.2g} s, more than it wins back"
     if objection is not None:
         return record_outcome(context, view, PeriodOutcome.REFUSED, objection, proposal, choice.refusals)
-    return accept(context.with_state(trial=None, placed=True), view, proposal, choice.refusals)
+    return accept(context.with_state(trial=None, placed=not early), view, proposal, choice.refusals)
 
 
 def _search(timer: PlanTimer, problem: PlacementProblem, most: int, resting: frozenset[str]) -> Ints:
