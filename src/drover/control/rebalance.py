@@ -15,7 +15,7 @@ from typing import Final
 from drover.control.change_detection import SOONEST
 from drover.control.context import ControlContext
 from drover.control.critical import compare_plans
-from drover.control.moves import ChosenMoves, choose_moves, pin_resting
+from drover.control.moves import ChosenMoves, MoveLimits, choose_moves, pin_resting
 from drover.control.outcome import (
     Outcome,
     accept,
@@ -26,6 +26,7 @@ from drover.control.outcome import (
     record_outcome,
 )
 from drover.control.record import PeriodOutcome, Proposal
+from drover.control.super_operators import fused_units
 from drover.control.view import View
 from drover.placement.search.fewest_moves import BalanceTarget, even_out
 
@@ -81,13 +82,16 @@ def _choose(context: ControlContext, view: View) -> ChosenMoves:
     price = context.state.move_cost
     problem = pin_resting(view.problem, context.state.resting(settings.cool_down))
     # The search stops as soon as nodes are even enough: every move costs, and the next periods will show what is left.
-    wanted = even_out(problem, problem.current, AIM)
-    if int((wanted != problem.current).sum()) <= settings.most_moves:
+    fused = fused_units(context, problem)
+    even = even_out(fused.problem, fused.problem.current, AIM)
+    wanted = fused.spread(even)
+    limits = MoveLimits.of(settings, fused.owner)
+    if int((even != fused.problem.current).sum()) <= settings.most_moves:
         # No least gain here: two uneven nodes among many are a small part of the pressure of all.
-        choice = choose_moves(problem, wanted, settings, {}, price, whole=True, least=-math.inf)
+        choice = choose_moves(problem, wanted, limits, {}, price, whole=True, least=-math.inf)
         if choice.moves:
             return choice
-    return choose_moves(problem, wanted, settings, {}, price, whole=False, least=0.0)
+    return choose_moves(problem, wanted, limits, {}, price, whole=False, least=0.0)
 
 
 def continue_trial(context: ControlContext, view: View, proposal: Proposal) -> Outcome | None:

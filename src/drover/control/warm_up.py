@@ -15,10 +15,11 @@ from numpy.random import Generator
 
 from drover.control.context import ControlContext
 from drover.control.critical import compare_plans
-from drover.control.moves import ChosenMoves, choose_moves, pin_resting
+from drover.control.moves import ChosenMoves, MoveLimits, choose_moves, pin_resting
 from drover.control.outcome import Outcome, accept, judge_proposal, objection_to, propose_moves, record_outcome
 from drover.control.record import PeriodOutcome
 from drover.control.shorter_batches import shorten
+from drover.control.super_operators import fused_units
 from drover.control.view import View
 from drover.load.arrays import Ints
 from drover.placement.correlation.pairwise import METHODS, run_round
@@ -26,17 +27,22 @@ from drover.placement.correlation.pairwise import METHODS, run_round
 POLICY: Final = "llf-bal"
 UNKNOWN: Final = "correlations are not known yet, so units are chosen by load alone"
 ENOUGH: Final = 2  # periods: one says nothing about its scatter. The first batch of a run is in none of them
+SLOW: Final = 3  # periods after which late batches count, even if no node is full: the first few are slow anyway
 
 
 def offload(context: ControlContext, view: View, left: int, rng: Generator) -> Outcome:
     """Let overloaded nodes give load away; `left` is how many periods the first plan still needs."""
     waits = f"warming up, {left} more periods"
-    givers = np.flatnonzero(view.overloaded_nodes(context.settings.certainty))
-    if view.problem.series.shape[1] < ENOUGH or not len(givers):
+    periods = view.problem.series.shape[1]
+    givers = np.flatnonzero(view.overloaded_nodes(context.settings.certainty) & (periods >= ENOUGH))
+    if not len(givers) and not (view.late and len(context.state.window.periods) >= SLOW):
         return record_outcome(context, view, PeriodOutcome.WATCHED, waits)
     quick = shorten(context, view, early=UNKNOWN)
-    if quick is not None and quick[1].kind is not PeriodOutcome.REFUSED:
+    if quick is not None and (quick[1].kind is not PeriodOutcome.REFUSED or not len(givers)):
         return quick
+    if not len(givers):
+        reason = f"{waits}: no node is full, and no few moves are known to make batches shorter"
+        return record_outcome(context, view, PeriodOutcome.WATCHED, reason)
     choice = _choose(context, view, givers, rng)
     full = f"node {', '.join(map(str, givers))}"
     if not choice.moves:
@@ -57,13 +63,15 @@ def offload(context: ControlContext, view: View, left: int, rng: Generator) -> O
 def _choose(context: ControlContext, view: View, givers: Ints, rng: Generator) -> ChosenMoves:
     """Return the moves of one round, the largest units first if they are too many for a period."""
     settings = context.settings
-    problem = view.problem
+    fixed = pin_resting(view.problem, context.state.resting(settings.cool_down))
+    fused = fused_units(context, fixed)
+    problem = fused.problem
     free = np.isin(problem.current, givers)
-    fixed = replace(problem, pinned=np.where(free, problem.pinned, problem.current))
-    fixed = pin_resting(fixed, context.state.resting(settings.cool_down))
-    wanted = run_round(fixed, problem.current, METHODS[POLICY], rng)
+    problem = replace(problem, pinned=np.where(free, problem.pinned, problem.current))
+    wanted = run_round(problem, problem.current, METHODS[POLICY], rng)
     moving = np.flatnonzero(wanted != problem.current)
-    # Each unit relieves its node by itself, so a part of the moves is better than none.
+    # Each move relieves its node by itself, so a few of them are better than none.
     later = moving[np.argsort(-problem.load[moving], kind="stable")][settings.most_moves :]
     wanted[later] = problem.current[later]
-    return choose_moves(problem, wanted, settings, {}, context.state.move_cost, whole=False)
+    limits = MoveLimits.of(settings, fused.owner)
+    return choose_moves(view.problem, fused.spread(wanted), limits, {}, context.state.move_cost, whole=False)
