@@ -21,7 +21,7 @@ from drover.control import history
 from drover.control.context import ControlContext, Deployment
 from drover.control.history import SavedState
 from drover.control.loop import step
-from drover.control.moves import choose_moves
+from drover.control.moves import MoveLimits, choose_moves
 from drover.control.record import PeriodOutcome, PeriodRecord
 from drover.control.settings import control_of
 from drover.control.state import ControlState
@@ -95,13 +95,14 @@ def parts(loop: Loop) -> dict[str, float]:
     wanted = propose(view.problem, SETTINGS.then, default_rng(0))
     other = propose(view.problem, "random", default_rng(0))
     resting = loop.state.resting(SETTINGS.cool_down)
+    limits = MoveLimits.of(SETTINGS, np.arange(view.problem.m))
     actions: dict[str, Callable[[], object]] = {
         "detect a change": loop.state.detect_change,
         "window to model": lambda: view_of(ControlContext(loop.state, loop.deployment, SETTINGS)),
         "policy": lambda: propose(view.problem, SETTINGS.then, default_rng(0)),
-        "judge": lambda: choose_moves(view.problem, wanted, SETTINGS, resting, loop.state.move_cost, whole=False),
+        "judge": lambda: choose_moves(view.problem, wanted, limits, resting, loop.state.move_cost, whole=False),
         "judge, all units moving": lambda: choose_moves(
-            view.problem, other, SETTINGS, {}, loop.state.move_cost, whole=False
+            view.problem, other, limits, {}, loop.state.move_cost, whole=False
         ),
     }
     with tempfile.TemporaryDirectory() as folder:

@@ -3,11 +3,13 @@ from __future__ import annotations
 import click
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
 from drover.cli.planning import as_data, lines, make_report, plan_data, read_request, reason, with_rules
 from drover.placement.plan import Move, Plan
 from drover.placement.problem import NOWHERE
 from drover.placement.score import score
+from drover_lab.generate import ChainParameters, chains
 from tests.load.networks import example_3
 
 NETWORK = example_3()
@@ -85,3 +87,14 @@ def test_the_reason_of_a_move_names_the_goal_that_is_worse_without_it() -> None:
     assert reason(problem, places, now, Move("o1", 7, 0)) == "it had no node"
     assert reason(problem, places, now, Move("o1", 1, 0)).startswith("without it, ")
     assert reason(problem, places, now, Move("o1", 0, 0)) == "makes room for others"
+
+
+def test_moves_of_tiny_operators_share_a_line() -> None:
+    network = chains(default_rng(0), ChainParameters(chains=40, length=10))
+    request = read_request(network, [], None, ["1"], 2)
+    before = Plan(1, 2, dict.fromkeys(request.problem.units, 0))
+    report = make_report(request, request.problem, before, "largest-first", 1)
+    assert len(report.moves) > 100
+    said = [line for line in lines(report) if "node 0 -> node 1; " in line]
+    assert len(said) < len(report.moves) / 3
+    assert any(" others: node 0 -> node 1; without it, " in line for line in said)

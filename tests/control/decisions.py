@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 import numpy as np
@@ -22,10 +22,10 @@ from tests.control.runs import AUTO, Run, shifted, start
 UNEVEN = shifted(0, 0, 3.0)  # source 0 is three times as fast as source 1
 
 
-def policy_of(*units: str) -> Callable[[PlacementProblem, str, Generator], Ints]:
+def policy_of(*units: str) -> Callable[[PlacementProblem, str, Generator, Collection[str]], Ints]:
     """A policy that wants these units on the other one of two nodes."""
 
-    def propose(problem: PlacementProblem, _policy: str, _rng: Generator) -> Ints:
+    def propose(problem: PlacementProblem, _policy: str, _rng: Generator, _alone: Collection[str]) -> Ints:
         wants = np.isin(problem.units, units)
         return np.where(wants, 1 - problem.current, problem.current)
 
@@ -53,7 +53,7 @@ def uneven_run() -> Run:
 
 def on_trial(run: Run, monkeypatch: pytest.MonkeyPatch) -> tuple[ControlContext, Proposal]:
     """A context in which the move of half of the faster chain has just been put on trial."""
-    monkeypatch.setattr(loop, "propose", policy_of(*HALF))
+    monkeypatch.setattr(loop, "propose_fused", policy_of(*HALF))
     context = measured(run, 10).with_state(placed=True)
     state, record = step(context)
     assert record.kind is PeriodOutcome.TRIAL, record.reason

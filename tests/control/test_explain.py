@@ -46,7 +46,7 @@ def test_a_pinned_unit_says_so() -> None:
 
 
 def test_another_node_that_would_be_better_is_named() -> None:
-    run = start(nodes=2, count=2, plan="whole", load=0.4)
+    run = start(nodes=2, count=2, plan="whole", load=0.4, settings=replace(AUTO, mode=Mode.OBSERVE))
     run.go(3, shifted(0, 0, 3.0))
     found = explain("s0-0", run.context, [])
     assert found.node == 0
@@ -124,7 +124,8 @@ def test_an_unknown_unit_lists_the_known_ones() -> None:
 
 
 def test_a_move_that_is_not_worth_it_is_reported_with_what_it_would_need() -> None:
-    run = start(nodes=2, count=2, plan="whole", load=0.4, settings=replace(AUTO, least_gain=0.25))
+    settings = replace(AUTO, least_gain=0.25, mode=Mode.OBSERVE)
+    run = start(nodes=2, count=2, plan="whole", load=0.4, settings=settings)
     run.go(3, shifted(0, 0, 3.0))
     text = explain("s0-0", run.context, []).text
     assert text.endswith("; a move needs 25% to be worth it.")

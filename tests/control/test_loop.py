@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import pytest
@@ -55,7 +56,7 @@ def test_nothing_is_decided(run: Run, mode: Mode, closed: frozenset[int], reason
 
 
 def test_the_first_plan_waits_for_the_warm_up(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "propose", policy_of())
+    monkeypatch.setattr(loop, "propose_fused", policy_of())
     state, record = step(measured(run, 9))
     assert end(record) == (PeriodOutcome.WATCHED, "warming up, 1 more periods")
     assert not state.placed
@@ -69,11 +70,11 @@ def test_the_first_plan_waits_for_the_warm_up(run: Run, monkeypatch: pytest.Monk
 def test_the_policy_is_asked_with_the_seed_of_the_period(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[tuple[str, float]] = []
 
-    def propose(problem: PlacementProblem, policy: str, rng: Generator) -> Ints:
+    def propose(problem: PlacementProblem, policy: str, rng: Generator, _alone: Collection[str]) -> Ints:
         drawn.append((policy, float(rng.random())))
         return problem.current
 
-    monkeypatch.setattr(loop, "propose", propose)
+    monkeypatch.setattr(loop, "propose_fused", propose)
     context = measured(run, 10)
     step(context)
     step(context)
@@ -84,10 +85,10 @@ def test_the_policy_is_asked_with_the_seed_of_the_period(run: Run, monkeypatch: 
 
 
 def test_a_policy_without_a_plan_is_recorded(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def propose(_problem: PlacementProblem, _policy: str, _rng: Generator) -> Ints:
+    def propose(_problem: PlacementProblem, _policy: str, _rng: Generator, _alone: Collection[str]) -> Ints:
         raise ProblemError("the rules exclude each other")
 
-    monkeypatch.setattr(loop, "propose", propose)
+    monkeypatch.setattr(loop, "propose_fused", propose)
     state, record = step(measured(run, 10))
     assert end(record) == (
         PeriodOutcome.REFUSED,
@@ -97,7 +98,7 @@ def test_a_policy_without_a_plan_is_recorded(run: Run, monkeypatch: pytest.Monke
 
 
 def test_moves_that_improve_nothing_are_refused_one_by_one(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "propose", policy_of("s1-0", "s1-1"))
+    monkeypatch.setattr(loop, "propose_fused", policy_of("s1-0", "s1-1"))
     context = measured(run, 10).with_state(placed=True)
     state, record = step(context)
     assert end(record) == (PeriodOutcome.STEADY, "none of 2 moves is worth it")
@@ -106,7 +107,7 @@ def test_moves_that_improve_nothing_are_refused_one_by_one(run: Run, monkeypatch
 
 
 def test_a_resting_unit_is_not_asked_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "propose", policy_of("s0-0"))
+    monkeypatch.setattr(loop, "propose_fused", policy_of("s0-0"))
     _, record = step(measured(run, 10).with_state(placed=True, moved={"s0-0": 9}))
     assert [refusal.reason for refusal in record.refusals] == ["it moved recently and rests for 9 more periods"]
 
@@ -177,7 +178,7 @@ def test_a_waiting_proposal_for_the_same_units_keeps_its_id(run: Run) -> None:
 
 
 def test_a_first_plan_may_move_everything_at_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "propose", policy_of(*HALF))
+    monkeypatch.setattr(loop, "propose_fused", policy_of(*HALF))
     context = measured(run, 10).with_settings(most_moves=1)
     assert step(context)[1].kind is PeriodOutcome.TRIAL
     assert step(context.with_state(placed=True))[1].kind is PeriodOutcome.STEADY

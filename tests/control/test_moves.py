@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
-from drover.control.moves import ChosenMoves, MoveCost, choose_moves, move_of, moves_of, overfull
+from drover.control.moves import ChosenMoves, MoveCost, MoveLimits, choose_moves, move_of, moves_of, overfull
 from drover.control.settings import Control
 from drover.placement.plan import Move
 from drover.placement.problem import NOWHERE, PlacementProblem
@@ -21,9 +22,10 @@ def choose(
     least: float = 1e-3,
     memory: float = math.inf,
     most_moves: int = 10,
+    owner: Sequence[int] | None = None,
 ) -> ChosenMoves:
-    settings = Control(memory=memory, most_moves=most_moves)
-    return choose_moves(given, np.array(wanted), settings, resting or {}, MoveCost(), whole=whole, least=least)
+    limits = MoveLimits.of(Control(memory=memory, most_moves=most_moves), np.array(owner or range(given.m)))
+    return choose_moves(given, np.array(wanted), limits, resting or {}, MoveCost(), whole=whole, least=least)
 
 
 def reasons(chosen: ChosenMoves) -> dict[str, str]:
@@ -67,6 +69,14 @@ def test_the_limit_counts_over_all_groups() -> None:
     assert len(one.moves) == 1
     assert list(reasons(one).values()) == ["at most 1 units move per period"]
     assert len(choose(given, wanted, most_moves=1, whole=True).moves) == 2, "a first plan is made at once"
+
+
+def test_a_super_operator_counts_as_one_move() -> None:
+    given = problem([0.4, 0.2, 0.2, 0.2], [0, 0, 0, 0])
+    wanted = [0, 1, 1, 0]
+    assert choose(given, wanted, most_moves=1).moves == ()
+    together = choose(given, wanted, most_moves=1, owner=[0, 1, 1, 2])
+    assert [move.unit for move in together.moves] == ["b", "c"]
 
 
 def test_the_best_gain_for_its_cost_is_made_first() -> None:

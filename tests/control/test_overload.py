@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
 
 from drover.control.record import PeriodOutcome, PeriodRecord
 from drover.control.settings import Mode
 from drover.placement.plan import Plan
-from tests.control.overloads import LoadedRun, loaded
-from tests.control.runs import AUTO, shifted
+from tests.control.overloads import LoadedRun, any_overload, loaded
+from tests.control.runs import AUTO, RatesAt, shifted
 
+EXAMPLES = int(os.environ.get("DROVER_OVERLOAD_EXAMPLES", "60"))
 ACTED = (PeriodOutcome.MOVED, PeriodOutcome.PROPOSED)
 
 
@@ -20,9 +23,19 @@ def is_overloaded(record: PeriodRecord) -> bool:
     return record.health.startswith(("falling behind", "overloaded"))
 
 
+# What stands in the way. That drover is warming up, or that a policy moves nothing, is no reason.
+NAMED = re.compile(
+    r"no plan of these \d+ nodes carries this load|alone needs|needs .* what a core gives|whatever its rows are"
+    r"|no plan changes that|no plan makes it much shorter|no plan is much better|the only open node"
+    r"|nothing moves in mode observe|nothing has to move|can go where it leaves both nodes less full"
+    r"|streams that it cuts cost more|wins? back|by load alone, no unit|no few moves are known|no node has room"
+    r"|at most \d+ units move|it would break a limit|bytes of state, above|rests for|less than 5%|another policy may"
+)
+
+
 def unexplained(records: list[PeriodRecord]) -> list[int]:
     """The periods at the end of three overloaded ones in a row without a move and without a named obstacle."""
-    silent = [is_overloaded(one) and one.kind not in ACTED and not one.obstacle for one in records]
+    silent = [is_overloaded(one) and one.kind not in ACTED and not NAMED.search(one.obstacle) for one in records]
     return [one.period for at, one in enumerate(records) if at >= 2 and all(silent[at - 2 : at + 1])]
 
 
@@ -45,6 +58,15 @@ def test_no_overload_lasts_for_three_periods_without_a_move_or_a_reason(name: st
     records = CASES[name].go(16, shifted(11, 0, 2.5))
     assert unexplained(records) == []
     assert all(record.health for record in records)
+
+
+@settings(max_examples=EXAMPLES)
+@given(drawn=any_overload())
+def test_nor_does_any_overload(drawn: tuple[LoadedRun, RatesAt]) -> None:
+    """Whatever the network, the plan, the rates, the mode, the engine and the settings are."""
+    run, rates = drawn
+    records = run.go(16, rates)
+    assert [(one.period, one.health, one.obstacle) for one in records if one.period in unexplained(records)] == []
 
 
 @pytest.mark.parametrize(
@@ -95,7 +117,7 @@ def test_an_overloaded_run_does_not_wait_for_its_warm_up_or_a_trial() -> None:
     run.run.deployment = replace(run.run.deployment, plan=Plan(1, 2, together))
     records = run.go(9)
     moved = [record for record in records if record.kind is PeriodOutcome.MOVED]
-    assert [record.period for record in moved[:1]] == [5]
+    assert [record.period for record in moved[:1]] == [2]
     promise = moved[0].proposal
     assert promise is not None
     assert promise.seconds_after < 1.0 < promise.seconds_before

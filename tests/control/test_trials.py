@@ -34,7 +34,7 @@ def test_a_good_plan_is_put_on_trial(run: Run, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_record_of_a_trial_says_how_long_it_lasts(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "propose", policy_of(*HALF))
+    monkeypatch.setattr(loop, "propose_fused", policy_of(*HALF))
     _, record = step(measured(run, 10).with_state(placed=True))
     assert record.reason.endswith("; it has 2 periods to show it")
 
@@ -44,7 +44,7 @@ def test_the_record_of_a_trial_says_how_long_it_lasts(run: Run, monkeypatch: pyt
     [pytest.param(0, 0.3, id="without a trial"), pytest.param(2, 1.2, id="with an overloaded node")],
 )
 def test_some_plans_need_no_trial(trial: int, load: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "propose", policy_of(*HALF))
+    monkeypatch.setattr(loop, "propose_fused", policy_of(*HALF))
     run = start(nodes=2, count=2, plan="whole", load=load, noise=0.01)
     context = measured(run, 10).with_state(placed=True).with_settings(trial=trial)
     state, record = step(context)
@@ -63,7 +63,7 @@ def test_some_plans_need_no_trial(trial: int, load: float, monkeypatch: pytest.M
 def test_a_plan_that_is_not_worth_it_is_refused(
     settings: dict[str, float], says: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loop, "propose", policy_of(*HALF, "s1-0"))
+    monkeypatch.setattr(loop, "propose_fused", policy_of(*HALF, "s1-0"))
     resting = {"s1-0": 9}
     state, record = step(measured(run, 10).with_state(placed=True, moved=resting).with_settings(**settings))
     assert record.kind is PeriodOutcome.REFUSED
@@ -75,7 +75,7 @@ def test_a_plan_that_is_not_worth_it_is_refused(
 
 
 def test_a_plan_that_the_judge_rejects_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "propose", policy_of(*HALF))
+    monkeypatch.setattr(loop, "propose_fused", policy_of(*HALF))
     monkeypatch.setattr(loop, "judge_proposal", lambda _view, _places, proposal: ("a goal is missed", proposal))
     _, record = step(measured(run, 10).with_state(placed=True))
     assert end(record) == (PeriodOutcome.REFUSED, "a goal is missed")
@@ -199,7 +199,7 @@ def test_a_trial_while_nodes_are_uneven(
 
 @pytest.mark.parametrize("made", ["made", None])
 def test_uneven_nodes_come_before_the_policy(made: str | None, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "propose", policy_of())
+    monkeypatch.setattr(loop, "propose_fused", policy_of())
     monkeypatch.setattr(loop, "is_uneven", lambda _context, _view: True)
     monkeypatch.setattr(loop, "rebalance", lambda _context, _view: made and outcome_of(made))
     reason = step(measured(run, 10).with_state(placed=True))[1].reason

@@ -89,3 +89,27 @@ def test_whole_graphs_stay_whole() -> None:
 def test_connected_units_fill_a_node_up_to_its_share() -> None:
     problem = loads(1, 1, 1, 1, links=rows((0, 2), (2, 1), (1, 3)))
     assert place_connected(problem, default_rng(0)).tolist() == [0, 1, 0, 1]
+
+
+def test_units_that_read_one_source_are_connected() -> None:
+    """a and b read one source, c and d another."""
+    problem = loads(1, 1, 1, 1, readers=((0, 1), (2, 3)))
+    assert place_connected(problem, default_rng(0)).tolist() == [0, 0, 1, 1]
+    assert place_connected(loads(1, 1, 1, 1), default_rng(0)).tolist() == [0, 1, 0, 1]
+    assert place_whole(problem, default_rng(0)).tolist() == [0, 0, 1, 1]
+
+
+def test_a_link_joins_the_graphs_of_two_sources() -> None:
+    """d reads the second source and what a makes."""
+    problem = loads(1, 1, 1, 1, links=rows((0, 3)), readers=((0, 1), (2, 3)))
+    assert place_whole(problem, default_rng(0)).tolist() == [0, 0, 0, 0]
+    assert place_connected(problem, default_rng(0)).tolist() == [0, 1, 1, 0], "a link comes before a common source"
+
+
+def test_thousands_of_readers_of_one_source_fill_node_after_node() -> None:
+    m = 3000
+    units = tuple(f"u{j}" for j in range(m))
+    problem = PlacementProblem(
+        units=units, capacity=np.ones(2), series=np.ones((m, 2)), readers=(tuple(range(m)), (0, 1))
+    )
+    assert place_connected(problem, default_rng(0)).tolist() == [0] * (m // 2) + [1] * (m // 2)

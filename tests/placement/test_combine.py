@@ -36,7 +36,9 @@ def test_placing_by_domains_is_nearly_as_good_as_placing_all_units() -> None:
 
 def test_a_part_of_a_problem_keeps_what_it_can() -> None:
     problem = replace(chain_problem(0, nodes=4), apart=((0, 1, 2), (5, 6)), pinned=np.where(np.arange(40) == 3, 2, -1))
+    problem = replace(problem, readers=((0, 5, 9), (5, 9)))
     part = restrict(problem, np.arange(40) < 6, np.array([2, 3]))
     assert part.apart == ((0, 1, 2), (5,))
+    assert part.readers == ((0, 5),)
     assert part.reachable()[3].tolist() == [True, False]
     assert (part.m, part.n, len(part.links.source)) == (6, 2, 5)

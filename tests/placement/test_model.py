@@ -11,6 +11,7 @@ from numpy.random import default_rng
 
 from drover.errors import ProblemError
 from drover.load.profile import make_profile
+from drover.network.build import Builder
 from drover.network.model import Network
 from drover.placement.faults import faults
 from drover.placement.model import problem_of
@@ -30,6 +31,18 @@ def test_coefficients_are_costs_times_selectivities() -> None:
     assert problem.series == pytest.approx(np.array([[1, 3], [0.5, 1.5], [1, 1], [0.5, 0.5]]))
     assert (problem.links.source.tolist(), problem.links.target.tolist()) == ([0, 2], [1, 3])
     assert problem.pinned.tolist() == [-1, -1, 1, -1]
+
+
+def test_units_that_read_one_source_are_known() -> None:
+    builder = Builder("readers")
+    raw = builder.source("raw", {"x": "int"})
+    parts = [raw.filter(f"above{k}", f"x > {k}") for k in range(3)]
+    for part in (parts[0].filter("more", "x > 9"), *parts[1:]):
+        builder.output(part)
+    network = builder.build()
+    problem = problem_of(make_profile(network), np.ones(2))
+    assert problem.readers == (tuple(problem.units.index(f"above{k}") for k in range(3)),)
+    assert problem_of(make_profile(CHAINS), np.ones(2)).readers == (), "a source with one reader connects nothing"
 
 
 def test_the_current_plan_counts() -> None:

@@ -37,6 +37,13 @@ def test_a_fused_problem_has_the_same_load() -> None:
     assert fused.spread(np.array([1, 0])).tolist() == [1, 0, 1]
 
 
+def test_readers_of_a_source_stay_readers_when_they_are_fused() -> None:
+    problem = PlacementProblem(
+        units=tuple("abcd"), capacity=np.ones(2), together=((0, 1),), readers=((0, 1), (1, 3), (0, 3), (2, 3))
+    )
+    assert fuse(problem).problem.readers == ((0, 2), (1, 2))
+
+
 @pytest.mark.parametrize(
     ("fields", "says"),
     [

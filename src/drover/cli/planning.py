@@ -21,10 +21,10 @@ from drover.network.schema import known
 from drover.placement.judge import Rejected, Verdict, compare, judge
 from drover.placement.model import problem_of
 from drover.placement.plan import Move, Plan, moves, round_robin, unit_of
-from drover.placement.policy import propose
 from drover.placement.problem import Groups, PlacementProblem
 from drover.placement.score import PlanScore, node_loads, score
-from drover.wording import count
+from drover.placement.super_operators import fuse_tiny, propose_fused
+from drover.wording import NAMED, count, named
 
 SHOWN = 60  # characters of a node's units, and moves of a plan
 
@@ -96,7 +96,7 @@ def make_report(
     before = current or round_robin(request.profile.network, problem.n)
     start = problem.places(before)
     given = problem if current is None else replace(problem, current=start)
-    places = propose(given, policy, default_rng(seed))
+    places = propose_fused(given, policy, default_rng(seed))
     after = problem.plan(places, before.number + 1)
     scored = replace(problem, current=start)
     verdict = judge(problem, start, places)
@@ -114,8 +114,20 @@ def make_report(
         scores,
         compare(*scores),
         verdict.reason if isinstance(verdict, Rejected) and current is not None else None,
-        tuple((move, reason(scored, places, found[1], move)) for move in made),
+        tuple(_with_reasons(scored, places, found[1], made)),
     )
+
+
+def _with_reasons(
+    problem: PlacementProblem, places: Ints, now: PlanScore, made: Sequence[Move]
+) -> Iterator[tuple[Move, str]]:
+    """Yield each move with its reason, which the moves of a super-operator share."""
+    owner = dict(zip(problem.units, fuse_tiny(problem, stay=True).owner.tolist(), strict=True))
+    groups: dict[tuple[int, int], list[Move]] = {}
+    for move in made:
+        groups.setdefault((owner[move.unit], move.target), []).append(move)
+    why = {key: reason(problem, places, now, *group) for key, group in groups.items()}
+    yield from ((move, why[owner[move.unit], move.target]) for move in made)
 
 
 def _exact(profile: Profile, problem: PlacementProblem, found: PlanScore, plan: Plan) -> PlanScore:
@@ -126,12 +138,12 @@ def _exact(profile: Profile, problem: PlacementProblem, found: PlanScore, plan: 
     return replace(found, headroom=growth(profile, units, plan.node_of, problem.capacity).factor)
 
 
-def reason(problem: PlacementProblem, places: Ints, now: PlanScore, move: Move) -> str:
-    """Return what would be worse if the unit had stayed: the goal that would change most."""
+def reason(problem: PlacementProblem, places: Ints, now: PlanScore, move: Move, *others: Move) -> str:
+    """Return what would be worse if the units had stayed: the goal that would change most."""
     if move.source is None or move.source >= problem.n:
         return "it had no node"
     undone = np.array(places)
-    undone[problem.units.index(move.unit)] = move.source
+    undone[np.isin(problem.units, [move.unit, *(other.unit for other in others)])] = move.source
     worse = [verdict for verdict in compare(now, score(problem, undone)) if verdict.change == "worse"]
     if not worse:
         return "makes room for others"
@@ -151,15 +163,28 @@ def lines(answer: PlanReport) -> Iterator[str]:
     former = "before" if answer.changes else "round-robin"
     yield from table(["goal", former, "planned", "verdict"], [_goal_row(verdict) for verdict in answer.verdicts])
     yield ""
-    for move, why in answer.moves[:SHOWN]:
-        yield f"{visible(str(move))}; {why}"
-    if len(answer.moves) > SHOWN:
-        yield f"... and {len(answer.moves) - SHOWN} more moves"
+    moved = list(_move_lines(answer.moves))
+    yield from moved[:SHOWN]
+    if len(moved) > SHOWN:
+        yield f"... and {len(moved) - SHOWN} more lines of moves"
     if answer.refusal is not None:
         yield f"the judge rejects this change: {visible(answer.refusal)}"
     elif answer.changes:
         yield "the judge accepts this change"
     yield from origin_lines(answer.profile)
+
+
+def _move_lines(made: Sequence[tuple[Move, str]]) -> Iterator[str]:
+    """Yield a line for each move; more than a few with the same reason share one."""
+    groups: dict[tuple[int | None, int, str], list[Move]] = {}
+    for move, why in made:
+        groups.setdefault((move.source, move.target, why), []).append(move)
+    for (_, _, why), group in groups.items():
+        if len(group) <= NAMED:
+            yield from (f"{visible(str(move))}; {why}" for move in group)
+        else:
+            many = replace(group[0], unit=named([move.unit for move in group]))
+            yield f"{visible(str(many))}; {why}"
 
 
 def _node_rows(answer: PlanReport) -> Iterator[list[str]]:

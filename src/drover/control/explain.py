@@ -17,11 +17,13 @@ from drover.control.engine_choice import EngineInUse
 from drover.control.health import RunHealth
 from drover.control.plan_seconds import plan_timer
 from drover.control.record import PeriodOutcome, PeriodRecord
+from drover.control.super_operators import fused_units
 from drover.control.tree import Hierarchy
 from drover.control.view import View, view_of
 from drover.errors import DroverError, nearest
 from drover.flow.parking import ParkedOperator, describe_parked
 from drover.placement.problem import NOWHERE, PlacementProblem
+from drover.wording import named
 
 UNTOUCHED: Final = "no decision was made about it: it is where the first plan put it"
 
@@ -70,9 +72,17 @@ def explain(unit: str, context: ControlContext, records: Sequence[PeriodRecord])
         return Explanation(unit, node, load, size, decisions, (), text)
     paths = _paths_elsewhere(problem, j)
     where = _compare_nodes(problem, j, node, paths, context.settings.least_gain)
-    text = f"{unit} is on node {node} and takes {load:.3g} busy seconds per second. Last: {why}. {where}"
+    text = f"{unit} is on node {node} and takes {load:.3g} busy seconds per second. "
+    text += f"{_moves_with(context, problem, j)}Last: {why}. {where}"
     text += _compare_seconds(context, view, j, node)
     return Explanation(unit, node, load, size, decisions, tuple(paths), text)
+
+
+def _moves_with(context: ControlContext, problem: PlacementProblem, j: int) -> str:
+    """Return in words which tiny units move together with unit j; nothing if it moves by itself."""
+    owner = fused_units(context, problem).owner
+    others = [problem.units[q] for q in np.flatnonzero(owner == owner[j]) if q != j]
+    return f"It moves as one with {named(others)}, which take as little. " if others else ""
 
 
 def _paths_elsewhere(problem: PlacementProblem, j: int) -> list[float]:

@@ -19,7 +19,7 @@ from drover.control.context import ControlContext
 from drover.control.critical import compare_plans
 from drover.control.diffuse import propose_reshape, why_obsolete
 from drover.control.health import health_of
-from drover.control.moves import choose_moves
+from drover.control.moves import MoveLimits, choose_moves, pin_resting
 from drover.control.outcome import (
     Outcome,
     accept,
@@ -36,14 +36,16 @@ from drover.control.rebalance import continue_trial, is_uneven, rebalance
 from drover.control.record import PeriodOutcome, PeriodRecord, Proposal, RefusedMove
 from drover.control.settings import Mode
 from drover.control.shorter_batches import shorten
+from drover.control.super_operators import fused_units, single_units
 from drover.control.tree_step import decide_on_tree
 from drover.control.view import View, detect_change, view_of
+from drover.control.warm_up import offload
 from drover.control.weights import propose_weights, review_weights
 from drover.errors import DroverError, ProblemError
-from drover.placement.policy import propose
 from drover.placement.problem import NOWHERE, Flags
+from drover.placement.super_operators import propose_fused
 
-SOONEST: Final = 5  # periods after which an overloaded run gets its first plan; the first batches are slow anyway
+SOONEST: Final = 5  # periods after which an overloaded run gets its first plan: fewer show no correlations
 OUTDATED: Final = "the load has changed since it was proposed"
 
 
@@ -76,7 +78,7 @@ def _with_health(context: ControlContext, view: View, outcome: Outcome) -> Outco
     state, kept = compare_promise(state)
     found = health_of(context, view)
     acted = record.kind in (PeriodOutcome.MOVED, PeriodOutcome.PROPOSED)
-    why = obstacle(context, view, record.reason) if found.is_overloaded and not acted else ""
+    why = obstacle(context, view, record) if found.is_overloaded and not acted else ""
     return state, replace(record, health=found.text, obstacle=why, kept=kept)
 
 
@@ -124,7 +126,7 @@ def _rng(context: ControlContext) -> Generator:
 def _reassign(context: ControlContext, view: View, orphans: Flags) -> Outcome:
     """Place the units that need a node, (m,), and leave all others where they are."""
     problem = view.problem
-    choice = reassignment.reassign(problem, orphans, context.settings.memory)
+    choice = reassignment.reassign(problem, orphans, context.settings.memory, fused_units(context, problem).owner)
     waiting = context.state.waiting
     context = context.with_state(trial=None)
     if not choice.moves:
@@ -163,15 +165,18 @@ def _ask_policy(context: ControlContext, view: View) -> Outcome:
     first = not context.state.placed
     overloaded = view.overloaded(settings.certainty)
     if first and (left := _warm_up(context, view) - len(context.state.window.periods)) > 0:
-        return record_outcome(context, view, PeriodOutcome.WATCHED, f"warming up, {left} more periods")
+        return offload(context, view, left, _rng(context))
     policy = settings.first if first else settings.then
+    # What has moved before the first plan has its place in it, also after a short cool-down: no move is undone.
+    given = pin_resting(problem, context.state.moved) if first else problem
     try:
-        wanted = propose(problem, policy, _rng(context))
+        wanted = propose_fused(given, policy, _rng(context), single_units(context))
     except ProblemError as error:
         return record_outcome(context, view, PeriodOutcome.REFUSED, f"the policy {policy} finds no plan: {error}")
     context = context.with_state(placed=True)
     resting = context.state.resting(settings.cool_down)
-    choice = choose_moves(problem, wanted, settings, resting, context.state.move_cost, whole=first)
+    limits = MoveLimits.of(settings, fused_units(context, problem).owner)
+    choice = choose_moves(problem, wanted, limits, resting, context.state.move_cost, whole=first)
     if not choice.moves:
         reason = f"none of {len(choice.refusals)} moves is worth it" if choice.refusals else f"{policy} moves nothing"
         return record_outcome(context, view, PeriodOutcome.STEADY, reason, None, choice.refusals)

@@ -6,8 +6,8 @@ from scratch is judged as a whole. Rule 2: every move that is left out has a rea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -43,10 +43,28 @@ class ChosenMoves:
     refusals: tuple[RefusedMove, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class MoveLimits:
+    """How much may move in a period."""
+
+    most: int  # units, a super-operator counted as one
+    memory: float  # bytes of state that a node may hold
+    owner: Ints  # (m,) the super-operator that each unit is in, or a number of its own
+
+    @classmethod
+    def of(cls, settings: Control, owner: Ints) -> MoveLimits:
+        """Return the limits that the settings ask for."""
+        return cls(settings.most_moves, settings.memory, owner)
+
+    def count(self, units: Sequence[int]) -> int:
+        """Return how many moves some units need."""
+        return len(np.unique(self.owner[list(units)]))
+
+
 def choose_moves(
     problem: PlacementProblem,
     wanted: Ints,
-    settings: Control,
+    limits: MoveLimits,
     resting: Mapping[str, int],
     price: MoveCost,
     *,
@@ -73,7 +91,7 @@ def choose_moves(
     groups = [movable] if whole else _exchanges(problem.current, wanted, movable)
     made: list[int] = []
     # A plan that is made as a whole may exceed the limit per period: half of it could be worse than none.
-    most = problem.m if whole else settings.most_moves
+    most = problem.m if whole else limits.most
     while groups := [group for group in groups if group]:
         gains = [_gain(problem, places, wanted, group) for group in groups]
         costs = [price.of(moves_of(problem, group, wanted)) for group in groups]
@@ -82,7 +100,8 @@ def choose_moves(
         if gains[best] <= least:
             break
         group = groups.pop(best)
-        if (reason := _obstacle(problem, places, wanted, group, settings, most - len(made))) is not None:
+        left = most - limits.count(made)
+        if (reason := _obstacle(problem, places, wanted, group, limits, left)) is not None:
             refusals += [RefusedMove(move_of(problem, j, wanted), reason) for j in group]
             continue
         places[group] = wanted[group]
@@ -115,14 +134,14 @@ def _gain(problem: PlacementProblem, places: Ints, wanted: Ints, group: Sequence
 
 
 def _obstacle(
-    problem: PlacementProblem, places: Ints, wanted: Ints, group: Sequence[int], settings: Control, left: int
+    problem: PlacementProblem, places: Ints, wanted: Ints, group: Sequence[int], limits: MoveLimits, left: int
 ) -> str | None:
     """Return why a group cannot move, or None if it can."""
-    if len(group) > left:
-        return f"at most {settings.most_moves} units move per period"
+    if limits.count(group) > left:
+        return f"at most {limits.most} units move per period"
     after = places.copy()
     after[group] = wanted[group]
-    if (full := overfull(problem, places, after, settings.memory)) is not None:
+    if (full := overfull(problem, places, after, limits.memory)) is not None:
         return full
     loads = np.bincount(after, problem.load, problem.n) / problem.capacity
     before = np.bincount(places, problem.load, problem.n) / problem.capacity
@@ -157,3 +176,11 @@ def move_of(problem: PlacementProblem, j: int, wanted: Ints) -> Move:
 def moves_of(problem: PlacementProblem, units: Sequence[int], wanted: Ints) -> list[Move]:
     """Return the moves of some units to their places in `wanted`, (m,)."""
     return [move_of(problem, j, wanted) for j in units]
+
+
+def pin_resting(problem: PlacementProblem, resting: Collection[str]) -> PlacementProblem:
+    """Return the problem with resting units pinned; otherwise a plan could only be made in part."""
+    if not resting:
+        return problem
+    rests = np.array([unit in resting for unit in problem.units])
+    return replace(problem, pinned=np.where(rests, problem.current, problem.pinned))

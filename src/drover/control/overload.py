@@ -7,6 +7,7 @@ seconds.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Final
 
 import numpy as np
@@ -16,16 +17,22 @@ from drover.control.context import ControlContext
 from drover.control.engine_choice import EngineChoice
 from drover.control.health import PHASES
 from drover.control.lateness import BatchPace, pace_of
+from drover.control.plan_seconds import plan_timer
+from drover.control.rebalance import EPSILON, POLICY
+from drover.control.record import PeriodRecord
 from drover.control.settings import Mode
 from drover.control.view import View
 from drover.flow.pipelining import may_be_streamed
+from drover.load.arrays import Flags
 from drover.load.batch_capacity import NodeCapacity
+from drover.placement.correlation.pairwise import movable
+from drover.placement.problem import NOWHERE, PlacementProblem
 
 ROOM: Final = 1.1  # a trigger or a number of nodes that is named has a tenth to spare
 
 
-def obstacle(context: ControlContext, view: View, reason: str) -> str:
-    """Return why an overload stays for now; `reason` says why the loop has moved nothing."""
+def obstacle(context: ControlContext, view: View, record: PeriodRecord) -> str:
+    """Return why an overload stays for now; `record` says why the loop has moved nothing."""
     pace = pace_of(context.state)
     found = None if pace is None else _outside_of_nodes(pace)
     if found is None and context.deployment.hierarchy is None:
@@ -34,7 +41,60 @@ def obstacle(context: ControlContext, view: View, reason: str) -> str:
         return found
     if context.settings.mode is Mode.OBSERVE:
         return "nothing moves in mode observe: set mode auto or propose"
-    return f"a more even plan could carry this load, but {reason}"
+    if pace is not None and (seconds := _caught_up(context, view, pace)) is not None:
+        return (
+            f"nothing has to move: batches read rows that have waited, and the rows of one trigger take {seconds:.2g} s"
+        )
+    reason = None if context.deployment.hierarchy is not None else _no_better_plan(context, view, pace)
+    return reason or f"a more even plan could carry this load, but {_why_not_made(context, record)}"
+
+
+def _no_better_plan(context: ControlContext, view: View, pace: BatchPace | None) -> str | None:
+    """Return why no other plan helps, although the nodes could carry the load together; None if one may."""
+    problem = view.problem
+    longer = None if pace is None else _longer_trigger(pace)
+    way = "add nodes" if longer is None else f"add nodes, or set the trigger to {longer:.2g} s"
+    if context.deployment.open == 1:
+        return f"all units are on the only open node: {way}"
+    if pace is not None and pace.is_late and not pace.is_up_to_nodes:
+        first = PHASES.get(pace.phases.longest, "work outside of nodes")
+        return f"nodes take {pace.phases.nodes:.2g} s of a batch, so no plan makes it much shorter; {first} takes most"
+    if (problem.current == NOWHERE).any():
+        return None
+    if view.spread(problem.current) <= EPSILON:
+        return f"loads of nodes differ by less than {EPSILON:.0%} of capacity, so no plan is much better: {way}"
+    fullest, helpful = _helpful_units(problem)
+    return None if helpful.any() else f"no unit of node {fullest} can go where it leaves both nodes less full: {way}"
+
+
+def _why_not_made(context: ControlContext, record: PeriodRecord) -> str:
+    """Return why a plan that may help is not made."""
+    if context.settings.most_moves == 0:
+        return f"{record.reason}: at most 0 units move per period"
+    if record.refusals:
+        return f"{record.reason}: {Counter(refusal.reason for refusal in record.refusals).most_common(1)[0][0]}"
+    if record.reason.endswith("moves nothing"):
+        return f"{record.reason}: another policy may, such as {POLICY}"
+    return record.reason
+
+
+def _helpful_units(problem: PlacementProblem) -> tuple[int, Flags]:
+    """Return the fullest node, and which units, (m,), could leave it for one that is then less full than it is now."""
+    loads = np.bincount(problem.current, problem.load, problem.n)
+    fullest = int(np.argmax(loads / problem.capacity))
+    after = (loads + problem.load[:, None]) / problem.capacity  # (m, n)
+    usable = movable(problem, problem.current) & (problem.current == fullest)
+    better = problem.reachable() & (after < loads[fullest] / problem.capacity[fullest] * (1 - 1e-9))
+    return fullest, np.asarray(usable & better.any(axis=1))
+
+
+def _caught_up(context: ControlContext, view: View, pace: BatchPace) -> float | None:
+    """Return the seconds of a batch once no rows wait any more; None if batches stay too long, or a node is full."""
+    timer = plan_timer(context, view)
+    if timer is None or pace.trigger is None or view.overloaded_nodes(0.0).any():
+        return None
+    seconds = timer.seconds(view.problem.current).mean
+    return seconds if seconds <= pace.trigger else None
 
 
 def _outside_of_nodes(pace: BatchPace) -> str | None:
@@ -46,7 +106,7 @@ def _outside_of_nodes(pace: BatchPace) -> str | None:
     seconds = _longer_trigger(pace)
     longer = "" if seconds is None else f"set the trigger to {seconds:.2g} s"
     if phases.fixed >= trigger:
-        less = longer or "and take less load"
+        less = longer or "take less load"
         return (
             f"a batch takes {phases.fixed:.2g} s whatever its rows are, more than the trigger of {trigger:g} s: {less}"
         )

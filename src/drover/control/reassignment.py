@@ -1,11 +1,12 @@
 """Units that need a node: new units, units of closed nodes, and units that are not where they are pinned.
 
 Rule 1: they are placed at once, and nothing else moves to make room. Rule 2: a unit stays where it is if no node has
-room for its state, and a refusal says so.
+room for its state, and a refusal says so. Rule 3: the units of a super-operator go to one node, if one has room.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -23,8 +24,11 @@ def orphaned(problem: PlacementProblem, closed: Collection[int]) -> Flags:
     return np.asarray(np.isin(problem.current, [NOWHERE, *closed]) | strayed)
 
 
-def reassign(problem: PlacementProblem, orphans: Flags, memory: float) -> ChosenMoves:
-    """Place units that need a node, (m,): the largest first, on the least loaded node with room for the state."""
+def reassign(problem: PlacementProblem, orphans: Flags, memory: float, owner: Ints | None = None) -> ChosenMoves:
+    """Place units that need a node, (m,): the largest first, on the least loaded node with room for the state.
+
+    `owner`, (m,), is the super-operator that each unit is in; by default, each is by itself.
+    """
     places = problem.current.copy()
     refusals = []
     placed = places != NOWHERE  # an orphan on a node counts there until it leaves
@@ -33,16 +37,21 @@ def reassign(problem: PlacementProblem, orphans: Flags, memory: float) -> Chosen
     load = np.bincount(places[placed], problem.load[placed], problem.n).astype(np.float64)
     held = np.bincount(places[placed], problem.state[placed], problem.n).astype(np.float64)
     reachable = problem.reachable()
-    for j in _placing_order(problem, orphans):
+    todo = _placing_order(problem, orphans, np.arange(problem.m) if owner is None else owner)
+    while todo:
+        group = todo.popleft()
+        j = group[0]
         # Only the memory of a node is a hard limit here: an overloaded node is better than a unit that does not run.
-        fits = reachable[j] & (held + problem.state[j] <= memory)
+        fits = reachable[group].all(axis=0) & (held + problem.state[group].sum() <= memory)
         if fits.any():
-            node = _lightest(load + problem.load[j], problem.capacity, fits)
-            for total, own in ((load, problem.load[j]), (held, problem.state[j])):
-                total[node] += own
-                if placed[j]:
-                    total[places[j]] -= own
-            places[j] = node
+            node = _lightest(load + problem.load[group].sum(), problem.capacity, fits)
+            for total, own in ((load, problem.load), (held, problem.state)):
+                total[node] += own[group].sum()
+                left = [one for one in group if placed[one]]
+                np.subtract.at(total, places[left], own[left])
+            places[group] = node
+        elif len(group) > 1:
+            todo.extendleft([one] for one in reversed(group))
         else:
             # The refusal names the node that the unit would have gone to if memory were no matter.
             node = _lightest(load + problem.load[j], problem.capacity, reachable[j])
@@ -53,10 +62,16 @@ def reassign(problem: PlacementProblem, orphans: Flags, memory: float) -> Chosen
     return ChosenMoves(places, tuple(moves_of(problem, moving, places)), tuple(refusals))
 
 
-def _placing_order(problem: PlacementProblem, orphans: Flags) -> list[int]:
-    """Return the orphans in the order of placing: pinned units first, since they have no choice, then by load."""
-    units: list[int] = np.flatnonzero(orphans).tolist()
-    return sorted(units, key=lambda j: (problem.pinned[j] == NOWHERE, -problem.load[j], j))
+def _placing_order(problem: PlacementProblem, orphans: Flags, owner: Ints) -> deque[list[int]]:
+    """Return the orphans in groups, in the order of placing: pinned ones first, as they have no choice."""
+    groups: dict[int, list[int]] = {}
+    for j in np.flatnonzero(orphans).tolist():
+        groups.setdefault(int(owner[j]), []).append(j)
+
+    def rank(group: list[int]) -> tuple[bool, float, int]:
+        return bool(problem.pinned[group[0]] == NOWHERE), -float(problem.load[group].sum()), group[0]
+
+    return deque(sorted(groups.values(), key=rank))
 
 
 def describe_cause(

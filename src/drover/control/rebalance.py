@@ -12,12 +12,10 @@ import math
 from dataclasses import replace
 from typing import Final
 
-import numpy as np
-
 from drover.control.change_detection import SOONEST
 from drover.control.context import ControlContext
 from drover.control.critical import compare_plans
-from drover.control.moves import ChosenMoves, choose_moves
+from drover.control.moves import ChosenMoves, MoveLimits, choose_moves, pin_resting
 from drover.control.outcome import (
     Outcome,
     accept,
@@ -28,8 +26,8 @@ from drover.control.outcome import (
     record_outcome,
 )
 from drover.control.record import PeriodOutcome, Proposal
+from drover.control.super_operators import fused_units
 from drover.control.view import View
-from drover.placement.problem import PlacementProblem
 from drover.placement.search.fewest_moves import BalanceTarget, even_out
 
 EPSILON: Final = 0.1  # of capacity, as in [Xing05], table 2
@@ -82,23 +80,18 @@ def _choose(context: ControlContext, view: View) -> ChosenMoves:
     """Return the moves that even nodes out; if they are too many for one period, the best of them."""
     settings = context.settings
     price = context.state.move_cost
-    problem = _pin_resting(view.problem, context.state.resting(settings.cool_down))
+    problem = pin_resting(view.problem, context.state.resting(settings.cool_down))
     # The search stops as soon as nodes are even enough: every move costs, and the next periods will show what is left.
-    wanted = even_out(problem, problem.current, AIM)
-    if int((wanted != problem.current).sum()) <= settings.most_moves:
+    fused = fused_units(context, problem)
+    even = even_out(fused.problem, fused.problem.current, AIM)
+    wanted = fused.spread(even)
+    limits = MoveLimits.of(settings, fused.owner)
+    if int((even != fused.problem.current).sum()) <= settings.most_moves:
         # No least gain here: two uneven nodes among many are a small part of the pressure of all.
-        choice = choose_moves(problem, wanted, settings, {}, price, whole=True, least=-math.inf)
+        choice = choose_moves(problem, wanted, limits, {}, price, whole=True, least=-math.inf)
         if choice.moves:
             return choice
-    return choose_moves(problem, wanted, settings, {}, price, whole=False, least=0.0)
-
-
-def _pin_resting(problem: PlacementProblem, resting: dict[str, int]) -> PlacementProblem:
-    """Return the problem with resting units pinned; otherwise the plan could only be made in part."""
-    if not resting:
-        return problem
-    rests = np.array([unit in resting for unit in problem.units])
-    return replace(problem, pinned=np.where(rests, problem.current, problem.pinned))
+    return choose_moves(problem, wanted, limits, {}, price, whole=False, least=0.0)
 
 
 def continue_trial(context: ControlContext, view: View, proposal: Proposal) -> Outcome | None:

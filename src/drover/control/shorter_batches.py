@@ -13,35 +13,42 @@ from typing import Final
 import numpy as np
 
 from drover.control.context import ControlContext
-from drover.control.moves import choose_moves
+from drover.control.moves import MoveLimits, choose_moves
 from drover.control.outcome import Outcome, accept, judge_proposal, propose_moves, record_outcome
 from drover.control.plan_seconds import PlanTimer, plan_timer
 from drover.control.record import PeriodOutcome
+from drover.control.super_operators import fused_units
 from drover.control.view import View
 from drover.load.arrays import Ints
 from drover.placement.problem import NOWHERE, PlacementProblem
+from drover.placement.rules import Fused
 
 POLICY: Final = "shorter-batches"
 TRIES: Final = 60  # plans that one search looks at, of a millisecond or a few each
 
 
-def shorten(context: ControlContext, view: View) -> Outcome | None:
-    """Carry out the moves that make batches shorter, or refuse them with a reason; None if there are none."""
+def shorten(context: ControlContext, view: View, *, early: str = "") -> Outcome | None:
+    """Carry out the moves that make batches shorter, or refuse them with a reason; None if there are none.
+
+    `early` says why the first plan is still to come.
+    """
     timer = plan_timer(context, view)
     problem = view.problem
     if timer is None or (problem.current == NOWHERE).any():
         return None
     settings = context.settings
     resting = context.state.resting(settings.cool_down)
-    wanted = _search(timer, problem, settings.most_moves, frozenset(resting))
-    choice = choose_moves(problem, wanted, settings, {}, context.state.move_cost, whole=True, least=-math.inf)
+    fused = fused_units(context, problem)
+    wanted = _search(timer, fused, settings.most_moves, frozenset(resting))
+    limits = MoveLimits.of(settings, fused.owner)
+    choice = choose_moves(problem, wanted, limits, {}, context.state.move_cost, whole=True, least=-math.inf)
     if not choice.moves:
         return None
     proposal = propose_moves(context, view, choice, 0.0, "")
     before, after = proposal.seconds_before, proposal.seconds_after
     if after > before * (1 - settings.least_gain):
         return None
-    reason = f"{POLICY}: batches take {after:.2g} s instead of {before:.2g} s"
+    reason = f"{POLICY}: batches take {after:.2g} s instead of {before:.2g} s{early and f'; {early}'}"
     proposal = propose_moves(context, view, choice, (before - after) / before, reason)
     objection, proposal = judge_proposal(view, choice.places, proposal)
     if (
@@ -51,39 +58,41 @@ def shorten(context: ControlContext, view: View) -> Outcome | None:
         objection = f"moving {proposal.bytes:,.0f} bytes takes {proposal.cost:.2g} s, more than it wins back"
     if objection is not None:
         return record_outcome(context, view, PeriodOutcome.REFUSED, objection, proposal, choice.refusals)
-    return accept(context.with_state(trial=None, placed=True), view, proposal, choice.refusals)
+    return accept(context.with_state(trial=None, placed=not early), view, proposal, choice.refusals)
 
 
-def _search(timer: PlanTimer, problem: PlacementProblem, most: int, resting: frozenset[str]) -> Ints:
-    """Return the places, (m,), that a greedy search finds: at most so many moves, and no resting unit."""
+def _search(timer: PlanTimer, fused: Fused, most: int, resting: frozenset[str]) -> Ints:
+    """Return the places, (m,), that a greedy search finds: at most so many moves, and none of a resting unit."""
+    problem = fused.problem
     places = problem.current.copy()
-    shortest = timer.one_trigger(places)
+    shortest = timer.one_trigger(fused.spread(places))
     left = TRIES
     while left > 0:
         found: tuple[float, Ints] | None = None
-        for group, target in _candidates(timer, problem, places):
+        for group, target in _candidates(timer, fused, places):
             tried = places.copy()
             tried[list(group)] = target
             moved = np.flatnonzero(tried != problem.current)
             if left == 0 or len(moved) > most or any(problem.units[j] in resting for j in moved):
                 continue
             left -= 1
-            seconds = timer.one_trigger(tried)
+            seconds = timer.one_trigger(fused.spread(tried))
             if seconds < shortest * (1 - 1e-3):
                 shortest, found = seconds, (seconds, tried)
         if found is None:
             break
         places = found[1]
-    return places
+    return fused.spread(places)
 
 
-def _candidates(timer: PlanTimer, problem: PlacementProblem, places: Ints) -> Iterator[tuple[tuple[int, ...], int]]:
+def _candidates(timer: PlanTimer, fused: Fused, places: Ints) -> Iterator[tuple[tuple[int, ...], int]]:
     """Yield groups of units of the slowest node, each with a node where all of them may go."""
-    busy = timer.busy(timer.schedule_of(places))
+    problem = fused.problem
+    busy = timer.busy(timer.schedule_of(fused.spread(places)))
     slowest = int(np.argmax(busy.max(axis=0)))
     reachable = problem.reachable()
     own = np.flatnonzero(places == slowest).tolist()
-    groups = [*_parts(problem, own), *((j,) for j in sorted(own, key=lambda j: -problem.load[j]))]
+    groups = [*_graphs(problem, own), *((j,) for j in sorted(own, key=lambda j: -problem.load[j]))]
     targets = [int(i) for i in np.argsort(busy.sum(axis=0)) if i != slowest]
     for group in dict.fromkeys(groups):
         for target in targets:
@@ -91,7 +100,7 @@ def _candidates(timer: PlanTimer, problem: PlacementProblem, places: Ints) -> It
                 yield group, target
 
 
-def _parts(problem: PlacementProblem, units: list[int]) -> list[tuple[int, ...]]:
+def _graphs(problem: PlacementProblem, units: list[int]) -> list[tuple[int, ...]]:
     """Return the connected parts of some units: what no stream links to the others."""
     part = {j: j for j in units}
 

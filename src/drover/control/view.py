@@ -21,7 +21,7 @@ from drover.control.lateness import pace_of
 from drover.control.state import ControlState
 from drover.control.tree import Hierarchy
 from drover.hierarchy.thresholds import Size
-from drover.load.arrays import Floats, Ints
+from drover.load.arrays import Flags, Floats, Ints
 from drover.load.columns import columns_of, measured_in
 from drover.load.cost_carryover import carryover_factors
 from drover.load.profile import Origin, Profile, make_profile
@@ -62,10 +62,15 @@ class View:
         problem = self.problem
         known = problem.current != NOWHERE
         each = relative_loads(problem.series[known], problem.current[known], problem.capacity)
-        together = (each * problem.capacity[:, None]).sum(axis=0) / problem.capacity.sum()
-        found = np.vstack([each * self.share, together])
-        scatter = found.std(axis=1) / np.sqrt(found.shape[1])
-        return bool((found.mean(axis=1) > 1 + errors * scatter).any())
+        together = (each * problem.capacity[:, None]).sum(axis=0, keepdims=True) / problem.capacity.sum()
+        return bool(self.overloaded_nodes(errors).any() or _is_above_one(together, errors).any())
+
+    def overloaded_nodes(self, errors: float) -> Flags:
+        """Return, (n,), which nodes have a mean load that many standard errors above capacity."""
+        problem = self.problem
+        known = problem.current != NOWHERE
+        each = relative_loads(problem.series[known], problem.current[known], problem.capacity)
+        return _is_above_one(each * self.share, errors)
 
     def loads(self, places: Ints) -> tuple[float, ...]:
         """Return the mean load of each node over its capacity under a plan, (m,); on a tree, the node's level."""
@@ -79,6 +84,12 @@ class View:
     def spread(self, places: Ints) -> float:
         """Return the largest difference between the relative mean loads of two open nodes under a plan, (m,)."""
         return spread(self.problem, places)
+
+
+def _is_above_one(loads: Floats, errors: float) -> Flags:
+    """Return which rows of relative loads, (any, h), have a mean that many standard errors above 1."""
+    scatter = loads.std(axis=1) / np.sqrt(loads.shape[1])
+    return np.asarray(loads.mean(axis=1) > 1 + errors * scatter)
 
 
 def detect_change(context: ControlContext) -> ControlState:

@@ -6,6 +6,7 @@ Rule 1: each takes a fused problem and a generator, and returns places. It propo
 from __future__ import annotations
 
 import zlib
+from collections import deque
 
 import numpy as np
 from numpy.random import Generator
@@ -59,7 +60,11 @@ def place_by_rate(problem: PlacementProblem, _rng: Generator) -> Ints:
 
 
 def place_connected(problem: PlacementProblem, _rng: Generator) -> Ints:
-    """Keep linked units together: fill the least loaded node with them up to the average load, then the next."""
+    """Keep connected units together: fill the least loaded node with them up to the average load, then the next.
+
+    Units are connected by a link, or because they read the same source: on one node, they share its rows.
+    """
+    sources = _sources_of(problem)
     reachable = problem.reachable()
     conflicts = Conflicts.of(problem)
     load = problem.load
@@ -70,9 +75,10 @@ def place_connected(problem: PlacementProblem, _rng: Generator) -> Ints:
         if places[start] != NOWHERE:
             continue
         node = _least(loads / problem.capacity, _open(places, reachable[start], conflicts.of_unit(start)))
-        queue = [start]
+        queue = deque([start])
+        known: set[int] = set()  # groups of readers in the queue: once is enough, because a node only fills up
         while queue:
-            j = queue.pop(0)
+            j = queue.popleft()
             # The first unit goes to the node even if it is larger than the average. The tolerance absorbs rounding of
             # the sums.
             fits = loads[node] + load[j] <= average * problem.capacity[node] * (1 + 1e-9) or j == start
@@ -80,16 +86,19 @@ def place_connected(problem: PlacementProblem, _rng: Generator) -> Ints:
                 continue
             places[j] = node
             loads[node] = loads[node] + load[j]
-            queue += _neighbours(problem, j)
+            queue += _neighbours(problem, j, fresh := {*sources.get(j, ())} - known)
+            known |= fresh
     return places
 
 
 def place_whole(problem: PlacementProblem, _rng: Generator) -> Ints:
     """Put each query graph on one node, the largest first on the least loaded: `connected` of [Xing05].
 
-    Where rules forbid this, `repair` moves single units, and the rest of the graph stays.
+    Units that read the same source belong to one graph. Where rules forbid this, `repair` moves
+    single units, and the rest of the graph stays.
     """
-    graph = owners(problem.m, tuple(zip(problem.links.source.tolist(), problem.links.target.tolist(), strict=True)))
+    linked = zip(problem.links.source.tolist(), problem.links.target.tolist(), strict=True)
+    graph = owners(problem.m, (*linked, *problem.readers))
     load = np.bincount(graph, problem.load)
     node = np.zeros(len(load), dtype=np.int64)
     loads = np.zeros(problem.n)
@@ -138,7 +147,17 @@ def _least(relative: Floats, mask: Flags) -> int:
     return int(np.where(mask, relative, np.inf).argmin())
 
 
-def _neighbours(problem: PlacementProblem, j: int) -> list[int]:
+def _sources_of(problem: PlacementProblem) -> dict[int, list[int]]:
+    """Return the groups of readers that each unit belongs to."""
+    found: dict[int, list[int]] = {}
+    for number, group in enumerate(problem.readers):
+        for j in group:
+            found.setdefault(j, []).append(number)
+    return found
+
+
+def _neighbours(problem: PlacementProblem, j: int, groups: set[int]) -> list[int]:
+    """Return the units that a link connects with unit j, then those of some groups of readers."""
     links = problem.links
-    found = np.concatenate([links.target[links.source == j], links.source[links.target == j]])
-    return [int(q) for q in found]
+    linked = np.concatenate([links.target[links.source == j], links.source[links.target == j]])
+    return [*(int(q) for q in linked), *(q for group in sorted(groups) for q in problem.readers[group])]

@@ -15,7 +15,7 @@ from drover.load.arrays import Ints
 from drover.placement.correlation.place import place_correlated
 from drover.placement.problem import NOWHERE, Flags, PlacementProblem
 from drover.placement.resilient.place import place_resilient
-from drover.placement.rules import keep_links, repair
+from drover.placement.rules import keep_groups, keep_links, repair
 
 DOMAIN: Final = 50  # nodes; COR-GLB takes 10 ms for this many, and 0.2 s for four times as many
 
@@ -49,6 +49,7 @@ def restrict(problem: PlacementProblem, keep: Flags, nodes: Ints | None = None) 
         state=problem.state[index],
         current=renumbered[problem.current[index]],
         links=keep_links(problem.links, inside, new),
+        readers=keep_groups(problem.readers, new),
     )
 
 

@@ -17,7 +17,7 @@ from drover.load.profile import Profile
 from drover.load.series import LoadSeries, given_series
 from drover.network.model import Network
 from drover.placement.plan import Plan, unit_of
-from drover.placement.problem import NOWHERE, PlacementProblem
+from drover.placement.problem import NOWHERE, Groups, PlacementProblem
 
 
 def unit_names(network: Network) -> dict[str, str]:
@@ -56,8 +56,17 @@ def problem_of(
         pinned=_pinned(model.units, pins or {}),
         state=np.array([(state or {}).get(unit, 0.0) for unit in model.units]),
         links=find_links(model, network, names, cut_costs),
+        readers=_readers(network, model.units, names),
     )
     return problem if current is None else problem.starting_from(current)
+
+
+def _readers(network: Network, units: tuple[str, ...], names: Mapping[str, str]) -> Groups:
+    """Return, for each source that several units read, these units."""
+    numbers = {unit: j for j, unit in enumerate(units)}
+    read = ([numbers[names[operator.name]] for operator in network.readers[one.name]] for one in network.sources)
+    groups = (tuple(dict.fromkeys(found)) for found in read)
+    return tuple(dict.fromkeys(group for group in groups if len(group) > 1))
 
 
 def _pinned(units: tuple[str, ...], pins: Mapping[str, int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -60,6 +60,7 @@ class PlacementProblem:
     state: Floats = field(default_factory=_no_floats)  # (m,) bytes that move with unit j
     current: Ints = field(default_factory=_no_ints)  # (m,) current node, -1 if unit j is new
     links: UnitLinks = field(default_factory=no_links)  # streams between units
+    readers: Groups = ()  # units that read the same source; no link shows this, because a source is no unit
     bandwidth: Floats = field(default_factory=_no_floats)  # (n,) bytes per second of node i
     total_bandwidth: float = np.inf  # bytes per second of the network between all nodes
 
@@ -129,7 +130,7 @@ class PlacementProblem:
         if len(set(self.units)) != m:
             twice = next(name for name in self.units if self.units.count(name) > 1)
             raise ProblemError(f"units has {shorten(twice)} twice, but unit names are unique. Rename one of them.")
-        for name, groups in (("together", self.together), ("apart", self.apart)):
+        for name, groups in (("together", self.together), ("apart", self.apart), ("readers", self.readers)):
             for group in groups:
                 if len(set(group)) != len(group) or not all(0 <= j < m for j in group):
                     raise ProblemError(f"{name} has {group}, but a group names each unit once, from 0 to {m - 1}.")

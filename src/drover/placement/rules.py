@@ -107,6 +107,7 @@ def fuse(problem: PlacementProblem, groups: Groups | None = None) -> Fused:
         together=(),
         apart=apart,
         links=_between(problem.links, owner),
+        readers=keep_groups(problem.readers, owner),
     )
     return Fused(made, owner)
 
@@ -119,6 +120,12 @@ def _agreed(places: Ints, members: list[Ints]) -> Ints:
     """Return the node of the first member that has one, (fused,)."""
     found = [places[rows][places[rows] != NOWHERE] for rows in members]
     return np.array([nodes[0] if len(nodes) else NOWHERE for nodes in found], dtype=np.int64)
+
+
+def keep_groups(groups: Groups, number: Ints) -> Groups:
+    """Return groups with their units renumbered by `number`, (m,); units with -1, and groups of one unit, are gone."""
+    found = (tuple(dict.fromkeys(int(number[j]) for j in group if number[j] != NOWHERE)) for group in groups)
+    return tuple(dict.fromkeys(group for group in found if len(group) > 1))
 
 
 def _between(links: UnitLinks, owner: Ints) -> UnitLinks:

@@ -19,7 +19,6 @@ from drover.placement.resilient.cluster import (
     ClusteringThresholds,
     abundant,
     cluster,
-    fuse_small,
     nearest_plane,
     place_clustered,
 )
@@ -183,12 +182,3 @@ def test_free_links_give_no_clusters() -> None:
     problem = tree_problem(1, size=10)
     assert place_clustered(problem, default_rng(0)).tolist() == place_resilient(problem, default_rng(0)).tolist()
     assert nearest_plane(problem, place_clustered(problem, default_rng(0))) > 0
-
-
-def test_small_units_are_fused_along_links() -> None:
-    problem = replace(tree_problem(2, size=20), rates=np.ones(5))
-    least = 0.05 * problem.load.sum()
-    fused = fuse(problem, fuse_small(problem, least)).problem
-    assert fused.m < problem.m / 2
-    assert (fused.load >= least).sum() >= fused.m - 1
-    assert fused.load.sum() == pytest.approx(problem.load.sum())

@@ -198,31 +198,3 @@ def nearest_plane(problem: PlacementProblem, places: Ints) -> float:
     floor = floor_point(problem.lower, problem.coefficients.sum(axis=0), problem.capacity)
     excess = float((1 - weighed @ floor).min())
     return excess if excess < 0 else float(plane_distance(weighed, floor).min())
-
-
-def fuse_small(problem: PlacementProblem, least: float) -> Groups:
-    """Join units until no cluster has less than `least` load, as far as possible; the lightest first, along links.
-
-    This makes large problems small, because a cluster is placed as one unit.
-    """
-    clusters = OperatorClusters.single(problem)
-    load = problem.load.copy()
-    done = load >= least
-    while not done.all():
-        one = int(np.where(done | (clusters.owner != np.arange(problem.m)), np.inf, load).argmin())
-        if clusters.owner[one] != one or done[one]:
-            break
-        links = problem.links
-        ends = clusters.owner[np.stack([links.source, links.target])]
-        linked = np.unique(np.concatenate([ends[1][ends[0] == one], ends[0][ends[1] == one]]))
-        roots = np.unique(clusters.owner)
-        for others in (linked, roots):
-            fitting = others[clusters.may_join(np.full(len(others), one), others)] if len(others) else others
-            if len(fitting):
-                other = int(fitting[load[fitting].argmin()])
-                clusters.join(other, one)
-                load[other] += load[one]
-                done[other] = load[other] >= least
-                break
-        done[one] = True
-    return clusters.groups()
