@@ -7,9 +7,12 @@ import pytest
 from numpy.random import default_rng
 
 import drover
-from drover.flow.distribute import DRAW
+from drover.flow.distribute import DRAW, ship
 from drover.flow.families.assignment import with_families
+from drover.flow.frames import stream_port, unpack
 from drover.flow.instances import port_of
+from drover.flow.node import Task, run_place
+from drover.flow.operators import CompileContext, UnitState, Watermarks, make_runner
 from drover.flow.parking import ParkedOperator, Parking
 from drover.flow.pruning import ColumnPruner, in_order
 from drover.flow.schedule import HopNode, Schedule, make_schedule
@@ -65,6 +68,28 @@ def test_an_operator_that_drops_late_rows_for_a_sink_or_holds_its_input_gets_who
     assert sent(pruned(network(), plan, parking)) == {("s", 1): "ts key amount"}
     assert ColumnPruner(network()).source_columns() == {"s": ("ts", "key", "tag", "amount", "price")}
     assert ColumnPruner(network(), keeps_late=True).source_columns() == {"s": tuple(COLUMNS)}
+
+
+def test_what_a_run_does_not_read_does_not_travel_to_an_operator_that_holds_its_input() -> None:
+    net = drover.Builder("chain")
+    mapped = net.source("s", COLUMNS, time="ts").map("m", {"tag": "tag", "both": "concat(tag, spare)"})
+    mapped.filter("f", "tag > 'a'").map("x", {"tag": "tag"}).output()
+    found = net.build()
+    assert ColumnPruner(found).source_columns() == {"s": ("ts", "tag")}
+    plan = Plan(1, 2, {"m": 0, "f": 1, "x": 1})
+    schedule = pruned(found, plan, Parking({"f": ParkedOperator("by hand", holds=True)}))
+    assert sent(schedule) == {("s", 0): "tag spare"}
+    read = pl.DataFrame({"ts": pl.Series([1]).cast(pl.Datetime("us", "UTC")), "tag": ["a"]})
+    frames, _ = ship(schedule, "s", read, 0)
+    assert unpack(frames)[stream_port("s")].columns == ["tag"]
+    outcome = run_place(
+        Task(found, schedule, HopNode(0, 0), {"m": Watermarks(None, None)}),
+        frames,
+        lambda operator: make_runner(operator, CompileContext(found, lambda _: None, frozenset())),
+        lambda _: UnitState(),
+        lambda: 0.0,
+    )
+    assert unpack(outcome.frames)[stream_port("m")].columns == ["tag"]
 
 
 def test_an_operator_that_works_off_its_input_is_told_what_is_needed_of_it() -> None:

@@ -48,8 +48,11 @@ def ship(
 
 
 def only_columns(rows: pl.DataFrame, columns: tuple[str, ...] | None) -> pl.DataFrame:
-    """Return the rows with these columns; None means all."""
-    return rows if columns is None else rows.select(columns)
+    """Return the rows with these columns, as far as they have them; None means all.
+
+    For an operator that holds its input, more columns may be wanted than the run reads.
+    """
+    return rows if columns is None else rows.select(name for name in columns if name in rows.columns)
 
 
 def _pack_by_columns(schedule: Schedule, stream: str, rows: pl.DataFrame, origin: int, most: int) -> Iterator[Frame]:

@@ -2,7 +2,7 @@
 
 Rule 1: a place gets the columns that its operators, its families, and the readers of what these make, need. It gets no
 others.
-Rule 2: an operator that drops late rows for a sink, or holds its input, gets all columns that there are.
+Rule 2: an operator that drops late rows for a sink, or holds its input, gets all columns that the run reads.
 Rule 3: everything here follows from the batch: its plan, its queries and its parking. So all tasks of a batch, and
 every replay of it, prune alike.
 """
