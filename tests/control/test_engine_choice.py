@@ -49,8 +49,24 @@ def test_an_engine_that_was_named_needs_no_reason() -> None:
 
 
 def test_where_spark_encrypts_no_node_sends_rows_in_the_clear() -> None:
-    with pytest.raises(DroverError, match=r"spark\.ssl\.enabled is on, and resident nodes do not encrypt"):
+    with pytest.raises(DroverError, match=r"spark\.ssl\.enabled is on, and resident nodes do not encrypt") as raised:
         choose_engine(EngineChoice.RESIDENT, ENCRYPTED, 2)
+    assert "pip install 'drover[tls]'" in str(raised.value)
     found = choose_engine(EngineChoice.AUTO, ENCRYPTED, 2)
     assert (found.engine, found.why.partition(" ")[0]) == (EngineChoice.SHUFFLE, "spark.ssl.enabled")
     assert choose_engine(EngineChoice.SHUFFLE, ENCRYPTED, 2) == EngineInUse(EngineChoice.SHUFFLE)
+
+
+def test_nodes_that_can_encrypt_do_so_where_spark_does() -> None:
+    spark = SparkSlots(3, "spark.ssl.enabled", can_encrypt=True)
+    named = choose_engine(EngineChoice.RESIDENT, spark, 2)
+    assert named == EngineInUse(EngineChoice.RESIDENT, encrypted_by="spark.ssl.enabled")
+    assert str(named) == "engine resident; nodes encrypt, because spark.ssl.enabled is on"
+    assert str(choose_engine(EngineChoice.AUTO, spark, 2)) == (
+        "engine resident, because 2 nodes and a reader fit into 3 slots of Spark; "
+        "nodes encrypt, because spark.ssl.enabled is on"
+    )
+    assert str(choose_engine(EngineChoice.AUTO, spark, 3)) == (
+        "engine shuffle, because 3 nodes and a reader do not fit into 3 slots of Spark"
+    )
+    assert choose_engine(EngineChoice.SHUFFLE, spark, 2) == EngineInUse(EngineChoice.SHUFFLE)

@@ -1,4 +1,7 @@
-"""A driver in one process: batches, plans and moves as Spark would run them, without Spark."""
+"""A driver in one process: batches, plans and moves as Spark would run them, without Spark.
+
+Rule 1: rows have no columns that nobody needs, so whatever runs here is computed from the needed ones.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ from drover.flow.operators import (
     write_pending,
 )
 from drover.flow.parking import ParkedOperator, Parking
+from drover.flow.pruning import ColumnPruner
 from drover.flow.schedule import HopNode, make_schedule
 from drover.flow.tables import Address
 from drover.flow.watermarks import SourceProgress, operator_watermarks
@@ -47,11 +51,14 @@ class Harness:
         self.facts: list[OperatorFacts] = []
         self.failures: list[Failure] = []
         self.context = CompileContext(network, lambda _: None, late_streams(network), self.tables)
+        self.pruner = ColumnPruner(network, keeps_late)
         self.runners: dict[str, Runner] = {op.name: make_runner(op, self.context) for op in network.operators}
 
     def run(self, batch: Batch, plan: Plan) -> None:
         """Run one micro-batch."""
-        schedule = make_schedule(self.network, plan)
+        parking = Parking({failure.operator: ParkedOperator(failure.reason) for failure in self.failures})
+        schedule = self.pruner.prune(make_schedule(self.network, plan), parking, {})
+        batch = {name: rows.select(self.pruner.source_columns()[name]) for name, rows in batch.items()}
         ticks = operator_watermarks(self.network, self.progress)
         frames: list[Frame] = []
         for source in self.network.sources:
@@ -61,7 +68,6 @@ class Harness:
                     self.results[source.name].append(batch[source.name])
         for state in self.states.values():
             state.begin()
-        parking = Parking({failure.operator: ParkedOperator(failure.reason) for failure in self.failures})
         for hop in range(schedule.hops):
             sent: list[Frame] = []
             for node in range(plan.nodes):

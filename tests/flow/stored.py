@@ -21,6 +21,7 @@ from drover.flow.frames import DRIVER, Frame, FrameKind, unpack
 from drover.flow.instances import obsolete_instances
 from drover.flow.node import Failure, OperatorFacts
 from drover.flow.parking import Parking
+from drover.flow.pruning import ColumnPruner, FamilyColumns
 from drover.flow.router import route
 from drover.flow.schedule import HopNode, Schedule, make_schedule
 from drover.flow.state.commits import Checkpoint, commit, latest
@@ -96,7 +97,7 @@ class StoredHarness:
         return SourceProgress(self.checkpoint.notes.get("late", {}), self.checkpoint.notes.get("now", {}))
 
     def _compute(self, batch: Batch, plan: Plan) -> Computed:
-        schedule = self._schedule(plan)
+        schedule = ColumnPruner(self.network).prune(self._schedule(plan), self._parking(), self._columns())
         assignment = Assignment(
             self.checkpoint.batch + 1,
             pack_network(self.network, {}),
@@ -146,6 +147,10 @@ class StoredHarness:
 
     def _schedule(self, plan: Plan) -> Schedule:
         return make_schedule(self.network, plan)
+
+    def _columns(self) -> FamilyColumns:
+        """No families need columns, unless somebody adds some."""
+        return {}
 
     def _herded(self) -> FamilyAssignment | None:
         """No families, unless somebody adds them."""

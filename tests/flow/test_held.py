@@ -9,10 +9,11 @@ import polars as pl
 import pytest
 from numpy.random import Generator, default_rng
 
-from drover.flow.held import HELD, held_batches, hold_inputs, work_off
+from drover.flow.held import HELD, MissingColumnsError, held_batches, hold_inputs, work_off
+from drover.flow.node import is_own_fault
 from drover.flow.operators import Frames, UnitState, Watermarks
 from drover.network.model import Network
-from drover.network.operators import Filter
+from drover.network.operators import Filter, TableWrite
 from drover_lab.generate import DagParameters, dags, rows
 from tests.flow.harness import Batch, Harness, cut_rows
 from tests.flow.holding import FUNCTIONS, HoldingHarness, break_functions, with_brittle_functions
@@ -111,3 +112,26 @@ def test_failing_functions_that_are_mended_and_resumed_change_no_result(tmp_path
     assert harness.parked == {}
     for stream in network.outputs:
         assert_same_rows(harness.output(stream), whole.output(stream))
+
+
+@pytest.mark.parametrize("table", [None, "t"], ids=["batch by batch", "at once"])
+def test_only_needed_columns_are_worked_off_so_rows_of_different_times_fit_together(table: str | None) -> None:
+    state = UnitState()
+    hold_inputs(state, 0, {"s": frame(1).with_columns(spare=pl.lit("x"))}, Watermarks(None, None))
+    hold_inputs(state, 1, {"s": frame(2)}, Watermarks(None, None))
+    echo = Echo()
+    operator = OPERATOR if table is None else TableWrite(name="f", input="s", into=table)
+    now = frame(3).select(other=pl.lit("y"), k="k")
+    made = work_off(operator, echo, 2, {"s": ("k",)}).run({"s": now}, state, Watermarks(None, None))
+    assert made["f"].rows() == [(1,), (2,), (3,)]
+
+
+def test_held_rows_without_a_needed_column_are_refused_and_stay() -> None:
+    state = UnitState()
+    state.begin()
+    hold_inputs(state, 0, {"s": frame(1)}, Watermarks(None, None))
+    now = frame(3).with_columns(spare=pl.lit("x"))
+    with pytest.raises(MissingColumnsError, match="it holds rows without spare") as raised:
+        work_off(OPERATOR, Echo(), 1, {"s": ("k", "spare")}).run({"s": now}, state, Watermarks(None, None))
+    assert state.parts[HELD].height == 1
+    assert is_own_fault(OPERATOR, raised.value)  # so it stays parked, and nothing is lost

@@ -13,7 +13,7 @@ import pyarrow.flight as fl
 import pytest
 from pyspark.sql import SparkSession
 
-from drover.control.engine_choice import EngineChoice
+from drover.control.engine_choice import EngineChoice, EngineInUse
 from drover.errors import DroverError
 from drover.spark.batch import ShuffleEngine
 from drover.spark.caller import ask
@@ -24,7 +24,7 @@ from drover.spark.resident import node_jobs
 from drover.spark.resident.engine import ResidentEngine
 from drover.spark.resident.node_jobs import ResidentNodes
 from drover.spark.resident.node_server import PING
-from drover.spark.resident.wire import call_options
+from drover.spark.resident.wire import RunSecret, call_options, connect
 from tests.conftest import SLOTS
 from tests.flow.harness import Batch
 from tests.flow.oracle import assert_same_rows
@@ -57,9 +57,17 @@ def test_nodes_that_leave_no_slot_for_reading_are_refused(worlds: Worlds, ordere
 
 
 @pytest.mark.parametrize("setting", ENCRYPTION)
-def test_where_spark_encrypts_resident_nodes_are_refused(setting: str) -> None:
+def test_a_setting_with_which_spark_encrypts_is_found(setting: str) -> None:
     assert encrypted_by({setting: " True"}) == setting
     assert encrypted_by({setting: "false"}) is None
+
+
+def test_nodes_get_a_certificate_if_they_have_to_encrypt(spark: SparkSession) -> None:
+    for setting in (None, "spark.network.crypto.enabled"):
+        made = engine_of(EngineInUse(EngineChoice.RESIDENT, encrypted_by=setting), spark)
+        assert isinstance(made, ResidentEngine)
+        assert (made._nodes.secret.certificate is None) == (setting is None)
+        made.close()
 
 
 def test_a_run_says_which_engine_it_took(worlds: Worlds, ordered: list[Batch]) -> None:
@@ -197,8 +205,33 @@ def test_on_three_executors_no_state_is_read_in_the_steady_state(
     check(request, tmp_path, batches)
 
 
-def process_of(location: str, secret: str) -> int:
+@pytest.mark.slow
+def test_where_spark_encrypts_resident_nodes_do_too_and_give_exact_rows(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    batches = [dict(batch) for batch in ordered_batches(chaos_network(), 4, 15)]
+    for number, batch in enumerate(batches):
+        write_files(tmp_path, batch, number)
+    encrypted = {"spark.authenticate": "true", "spark.authenticate.secret": "x", "spark.network.crypto.enabled": "true"}
+    encrypted |= {"spark.io.encryption.enabled": "true", "spark.drover.inboxBytes": "0"}
+    where = {"VICTIM_MASTER": "local-cluster[2,1,1024]", "VICTIM_NODES": "1", "VICTIM_CONFIG": json.dumps(encrypted)}
+    victim = Victim(tmp_path, engine="auto", SPARK_HOME=str(make_spark_home(tmp_path)), **where)
+    try:
+        assert victim.process.wait(2 * PATIENCE) == 0
+    finally:
+        victim.kill()
+    said = (tmp_path / "engine.txt").read_text(encoding="utf-8")
+    assert said == (
+        "engine resident, because 1 node and a reader fit into 2 slots of Spark; "
+        "nodes encrypt, because spark.network.crypto.enabled is on"
+    )
+    figures = json.loads((tmp_path / "batches.json").read_text(encoding="utf-8"))
+    assert {one["engine"] for one in figures} == {"resident"}
+    check(request, tmp_path, batches)
+
+
+def process_of(location: str, secret: RunSecret) -> int:
     """Return the process of a node; it answers a ping with its number."""
-    with fl.connect(location) as client:
+    with connect(location, secret) as client:
         (answer,) = client.do_action(fl.Action(PING, b""), call_options(secret))
     return int(answer.body.to_pybytes())

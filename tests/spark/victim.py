@@ -2,7 +2,8 @@
 
 It drains `in/`, writes `out/` and exits. VICTIM_DIES="<point of crashes.py>:<call>" kills it there by itself;
 with VICTIM_TREE it runs on a tree whose nodes negotiate. VICTIM_ENGINE computes its batches, on VICTIM_MASTER with
-VICTIM_NODES nodes. At its end, `batches.json` has the figures of its batches.
+VICTIM_NODES nodes, under the settings in VICTIM_CONFIG. At its end, `batches.json` has the figures of its batches, and
+`engine.txt` says which engine it took.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ def die() -> None:
 
 
 def main(folder: Path) -> None:
-    spark = session("victim", os.environ.get("VICTIM_MASTER", f"local[{SLOTS}]"), {"spark.driver.memory": "1g"})
+    config = {"spark.driver.memory": "1g", **json.loads(os.environ.get("VICTIM_CONFIG", "{}"))}
+    spark = session("victim", os.environ.get("VICTIM_MASTER", f"local[{SLOTS}]"), config)
     on_a_tree = bool(os.environ.get("VICTIM_TREE"))
     network = tree_network() if on_a_tree else chaos_network()
     options: dict[str, Any] = {"cluster": TREE, "control": CONTROL} if on_a_tree else {}
@@ -52,6 +54,7 @@ def main(folder: Path) -> None:
             in_step(handle)
         handle.awaitTermination()
     (folder / "batches.json").write_text(json.dumps(handle.batches), encoding="utf-8")
+    (folder / "engine.txt").write_text(str(handle.engine), encoding="utf-8")
     sys.stdout.write("done\n")
     spark.stop()
 

@@ -58,7 +58,7 @@ def _status_lines(answer: Json, checkpoint: str) -> Iterator[str]:
         f"plan {plan['number']} on {count(plan['nodes'], 'node')}"
     )
     if (engine := answer.get("engine")) is not None:
-        yield str(EngineInUse(engine_choice(engine["name"]), engine["why"]))
+        yield str(EngineInUse(engine_choice(engine["name"]), engine["why"], engine.get("encrypted_by")))
     if answer["failure"] is not None:
         yield f"the control loop has failed and makes no more decisions: {visible(answer['failure'])}"
     for one in answer["running_long"]:

@@ -206,7 +206,7 @@ def _follow(
         handle.on_batch(meter)
         end = figures.began + limit if limit is not None else float("inf")
         with _display(network.name, tails, as_json) as display:
-            if handle.engine is not None and handle.engine.why:
+            if handle.engine is not None and (handle.engine.why or handle.engine.encrypted_by):
                 display.add_message(figures, str(handle.engine))
             try:
                 watch(handle, figures, display, lambda: stopped.is_set() or time.monotonic() > end)

@@ -28,18 +28,26 @@ DEFAULT_ENGINE: Final = EngineChoice.SHUFFLE
 
 @dataclass(frozen=True, slots=True)
 class SparkSlots:
-    """What a choice depends on: the tasks that Spark can run at once, and its setting that encrypts, if it has one."""
+    """What a choice depends on: the tasks that Spark can run at once, and its setting that encrypts, if it has one.
+
+    `can_encrypt` says whether resident nodes could encrypt, too.
+    """
 
     slots: int
     encrypted_by: str | None = None
+    can_encrypt: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class EngineInUse:
-    """The engine of a run; `why` is empty if somebody named it."""
+    """The engine of a run; `why` is empty if somebody named it.
+
+    `encrypted_by` is the setting of Spark because of which resident nodes encrypt, too.
+    """
 
     engine: EngineChoice
     why: str = ""
+    encrypted_by: str | None = None
 
     @property
     def readers(self) -> int:
@@ -47,7 +55,9 @@ class EngineInUse:
         return int(self.engine is EngineChoice.RESIDENT)
 
     def __str__(self) -> str:
-        return f"engine {self.engine}, because {self.why}" if self.why else f"engine {self.engine}"
+        because = f", because {self.why}" if self.why else ""
+        encrypts = f"; nodes encrypt, because {self.encrypted_by} is on" if self.encrypted_by else ""
+        return f"engine {self.engine}{because}{encrypts}"
 
 
 def engine_choice(given: str) -> EngineChoice:
@@ -80,19 +90,28 @@ def choose_engine(choice: EngineChoice, spark: SparkSlots, nodes: int) -> Engine
     """Return the engine for a run with so many nodes; DroverError if it cannot be the one that was named."""
     if choice is EngineChoice.SHUFFLE:
         return EngineInUse(choice)
-    if spark.encrypted_by is not None:
+    if spark.encrypted_by is not None and not spark.can_encrypt:
         return _without_encryption(choice, spark.encrypted_by)
     if choice is EngineChoice.RESIDENT:
-        return EngineInUse(choice)
-    fits = spark.slots > nodes
-    words = f"{count(nodes, 'node')} and a reader {'' if fits else 'do not '}fit into {count(spark.slots, 'slot')}"
-    return EngineInUse(EngineChoice.RESIDENT if fits else EngineChoice.SHUFFLE, f"{words} of Spark")
+        return EngineInUse(choice, encrypted_by=spark.encrypted_by)
+    if spark.slots <= nodes:
+        return EngineInUse(EngineChoice.SHUFFLE, f"{_counted(nodes)} do not fit into {_slots(spark)}")
+    return EngineInUse(EngineChoice.RESIDENT, f"{_counted(nodes)} fit into {_slots(spark)}", spark.encrypted_by)
+
+
+def _counted(nodes: int) -> str:
+    return f"{count(nodes, 'node')} and a reader"
+
+
+def _slots(spark: SparkSlots) -> str:
+    return f"{count(spark.slots, 'slot')} of Spark"
 
 
 def _without_encryption(choice: EngineChoice, setting: str) -> EngineInUse:
+    lack = f"{setting} is on, and resident nodes do not encrypt without the package cryptography"
     if choice is EngineChoice.AUTO:
-        return EngineInUse(EngineChoice.SHUFFLE, f"{setting} is on, and resident nodes do not encrypt what they send")
+        return EngineInUse(EngineChoice.SHUFFLE, f"{lack}: pip install 'drover[tls]'")
     raise DroverError(
-        f"engine is resident, but {setting} is on, and resident nodes do not encrypt the rows that they send to each "
-        f"other. Write engine: shuffle, or switch {setting} off."
+        f"engine is resident, but {lack}. Install it where Spark's driver and executors run: pip install "
+        f"'drover[tls]'. Or write engine: shuffle, or switch {setting} off."
     )

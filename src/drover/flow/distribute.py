@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -19,10 +20,11 @@ from drover.diffusion.epochs import LEFT, Epochs, destinations, parts
 from drover.diffusion.split import Draws, cyclic_draws, digits_of, draws_by_row, weighted_draws
 from drover.flow.frames import FRAME_BYTES, Frame, FramePort, pack, stream_port
 from drover.flow.instances import JoinInstance
-from drover.flow.schedule import DistributionRule, HopNode, Schedule
+from drover.flow.schedule import DistributionRule, HopNode, Schedule, TravellingColumns
 from drover.network.grid import Epoch
 
 DRAW: Final = "drover.draw"  # column with the draw of a row; no column of a stream has a dot in its name
+ALL_COLUMNS: Final[TravellingColumns] = MappingProxyType({})
 
 
 def ship(
@@ -34,10 +36,10 @@ def ship(
     most: int = FRAME_BYTES,
 ) -> tuple[list[Frame], dict[FramePort, pl.DataFrame]]:
     """Return the frames, of about `most` bytes, for other places, and by port the rows for instances at `here`."""
-    frames = list(pack(rows, stream_port(stream), schedule.routes[stream], origin, most))
+    frames = list(_pack_by_columns(schedule, stream, rows, origin, most))
     local: dict[FramePort, pl.DataFrame] = {}
     for rule in schedule.distributions.get(stream, ()):
-        for place, mine in _rows_by_place(rows, rule, origin):
+        for place, mine in _rows_by_place(rows, rule, origin, schedule.columns):
             if place == here:
                 local[rule.port] = mine
             else:
@@ -45,7 +47,27 @@ def ship(
     return frames, local
 
 
-def _rows_by_place(rows: pl.DataFrame, rule: DistributionRule, origin: int) -> Iterator[tuple[HopNode, pl.DataFrame]]:
+def only_columns(rows: pl.DataFrame, columns: tuple[str, ...] | None) -> pl.DataFrame:
+    """Return the rows with these columns, as far as they have them; None means all.
+
+    For an operator that holds its input, more columns may be wanted than the run reads.
+    """
+    return rows if columns is None else rows.select(name for name in columns if name in rows.columns)
+
+
+def _pack_by_columns(schedule: Schedule, stream: str, rows: pl.DataFrame, origin: int, most: int) -> Iterator[Frame]:
+    """Yield the frames of a stream for every place that reads it; those for the same columns are encoded once."""
+    port = stream_port(stream)
+    places: dict[tuple[str, ...] | None, list[HopNode]] = {}
+    for place in schedule.routes[stream]:
+        places.setdefault(schedule.columns.get((port, place)), []).append(place)
+    for columns, mine in places.items():
+        yield from pack(only_columns(rows, columns), port, mine, origin, most)
+
+
+def _rows_by_place(
+    rows: pl.DataFrame, rule: DistributionRule, origin: int, columns: TravellingColumns = ALL_COLUMNS
+) -> Iterator[tuple[HopNode, pl.DataFrame]]:
     """Yield each place that gets rows, with these rows and their draws."""
     if not rows.height:
         return
@@ -61,7 +83,8 @@ def _rows_by_place(rows: pl.DataFrame, rule: DistributionRule, origin: int) -> I
         there = [number for number, each in enumerate(rule.places) if each == place]
         mine = goes[:, there].any(axis=1)
         if mine.any():
-            yield place, marked if mine.all() else marked.filter(pl.Series(mine))
+            sent = only_columns(marked, columns.get((rule.port, place)))
+            yield place, sent if mine.all() else sent.filter(pl.Series(mine))
 
 
 def _draws(rule: DistributionRule, count: int, start: int) -> Draws:

@@ -23,7 +23,7 @@ from drover.flow.breadcrumbs import Mark
 from drover.flow.distribute import DRAW, own_rows, ship
 from drover.flow.families.interest import Interest
 from drover.flow.frames import FRAME_BYTES, Edge, Frame, FrameKind, FramePort, edges, pack, stream_port, unpack
-from drover.flow.held import HELD, hold_inputs, work_off
+from drover.flow.held import HELD, MissingColumnsError, hold_inputs, work_off
 from drover.flow.instances import JoinInstance, whole_name
 from drover.flow.late_rows import StateFacts, late_rows, state_facts
 from drover.flow.operators import EXPRESSION_ERRORS, Runner, UnitState, Watermarks, oldest_epoch
@@ -194,9 +194,9 @@ def is_own_fault(operator: Operator, error: BaseException) -> bool:
 
     A user's function may raise anything. An expression never fails on a row; if drover compiled one wrongly, Polars
     raises an error, and running the batch again would not help. Operators on tables have no expressions: when they
-    fail, the database is the cause.
+    fail, the database is the cause. Rows that an operator holds may lack a column.
     """
-    if operator.calls_user_code:
+    if operator.calls_user_code or isinstance(error, MissingColumnsError):
         return True
     return operator.table is None and isinstance(error, EXPRESSION_ERRORS)
 
@@ -219,7 +219,8 @@ def _run_one(
     try:
         runner = shared.runner(operator)
         if operator.name in task.parking.working_off:
-            runner = work_off(operator, runner, task.batch)
+            needed = task.schedule.resumed.get(operator.name, {})
+            runner = work_off(operator, runner, task.batch, needed)
         made = runner.run(inputs, state, task.watermarks[whole_name(operator)])
     except (Exception, *EXPRESSION_ERRORS) as error:
         if not is_own_fault(operator, error):
@@ -303,12 +304,13 @@ def _ship(
 def ship_to_families(
     rows: pl.DataFrame, stream: str, schedule: Schedule, interest: Interest | None, origin: int
 ) -> Iterator[Frame]:
-    """Yield frames for the places where only families read the stream, with just the rows that they need."""
+    """Yield frames for the places where only families read the stream, with just what they need of it."""
     if interest is not None:
+        port = stream_port(stream)
         for place in schedule.wanted.get(stream, ()):
-            mine = interest.of(stream, place.node, rows)
+            mine = interest.of(stream, place.node, rows, schedule.columns.get((port, place)))
             if mine.height:
-                yield from pack(mine, stream_port(stream), [place], origin)
+                yield from pack(mine, port, [place], origin)
 
 
 def _empty(network: Network, stream: str) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 Rule 1: an operator runs in the first hop in which all its inputs are on its node.
 Rule 2: a stream goes once to each (node, hop) with a reader, however many readers are there.
 Rule 3: the output of several instances of a join is complete in the hop after the last of them.
+Rule 4: only columns that somebody at a place reads travel there: see `pruning`.
 """
 
 from __future__ import annotations
@@ -37,13 +38,17 @@ class DistributionRule(NamedTuple):
     weights: tuple[float, ...]  # of the rows or columns of the newest grid; equal if there are not as many
 
 
+TravellingColumns = Mapping[tuple[FramePort, HopNode], tuple[str, ...]]  # by port and place, where these are not all
+
+
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """What a plan means for one micro-batch.
 
     `runs` has the operators of each place in topological order, with the instances of spread joins. `routes` has the
-    places that a stream travels to as a whole, without the place where it is made. `distributions` says how streams
-    are divided for spread joins.
+    places that all rows of a stream travel to, without the place where it is made. `distributions` says how streams
+    are divided for spread joins. `columns` has the columns that travel. `resumed` has those of each input that are
+    needed, by operator that works off what it has held.
     """
 
     hops: int
@@ -55,6 +60,8 @@ class Schedule:
     made_at: Mapping[str, tuple[HopNode, ...]] = field(default_factory=dict)  # by stream, without sources
     herds: Mapping[HopNode, tuple[str, ...]] = field(default_factory=dict)  # families that run at each place
     wanted: Mapping[str, tuple[HopNode, ...]] = field(default_factory=dict)  # where only families read each stream
+    columns: TravellingColumns = field(default_factory=dict)
+    resumed: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
 
 
 def make_schedule(network: Network, plan: Plan) -> Schedule:

@@ -23,6 +23,7 @@ from drover.flow.breadcrumbs import sweep_breadcrumbs
 from drover.flow.families.members import MEMBER, NODE
 from drover.flow.parking import ParkedOperator, begin_parking, newly_parked
 from drover.flow.planlog import PlanLogEntry
+from drover.flow.pruning import ColumnPruner
 from drover.flow.schedule import Schedule, make_schedule
 from drover.flow.spill import discard
 from drover.flow.state.segments import Key
@@ -79,7 +80,11 @@ class Attempts:
     without: Sequence[str] = ()  # operators and queries to park before the next batch, because somebody wants it
     clock: Callable[[], float] = time.time
     _packed: PackedNetwork | None = None
+    pruner: ColumnPruner = field(init=False)
     _scheduled: tuple[Plan, Schedule] | None = None  # the last plan
+
+    def __post_init__(self) -> None:
+        self.pruner = ColumnPruner(self.network, self.keeps_late)
 
     def run(self, start: AttemptStart, entry: PlanLogEntry, run_batch: RunBatch, *, again: bool) -> Attempt:
         """Run a batch until no further operator fails; `again` says that an earlier run may have begun it."""
@@ -161,7 +166,7 @@ class _BatchAttempts:
         assignment = Assignment(
             start.batch,
             self.run.packed,
-            queries.schedule,
+            self.run.pruner.prune(queries.schedule, self.parking, queries.columns),
             operator_watermarks(self.run.network, start.progress, self.parking.caps()),
             {unit: dict(parts) for unit, parts in start.version.units.items()},
             self.run.root,

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar
 
 from drover.control.batch_headroom import to_json as headroom_to_json
+from drover.control.engine_choice import EngineInUse
 from drover.control.record import PeriodOutcome, proposal_to_json, to_json
 from drover.errors import DroverError, nearest, shorten
 from drover.spark.controller import Controller
@@ -72,8 +73,12 @@ def _status(controller: Controller, _fields: Fields) -> Answer:
         "parked": [{"operator": name, **asdict(one)} for name, one in found.parked.items()],
         "totals": totals_to_json(found.totals),
         "capacity": list(found.capacity),
-        "engine": None if found.engine is None else {"name": str(found.engine.engine), "why": found.engine.why},
+        "engine": None if found.engine is None else _engine(found.engine),
     }
+
+
+def _engine(found: EngineInUse) -> Answer:
+    return {"name": str(found.engine), "why": found.why, "encrypted_by": found.encrypted_by}
 
 
 def _history(controller: Controller, fields: Fields) -> Answer:

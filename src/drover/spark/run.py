@@ -42,6 +42,7 @@ from drover.spark.queries.service import QueryService
 from drover.spark.sink_folders import existing_rows
 from drover.spark.sinks import Function, Several, Sink, refuse_shared
 from drover.spark.slots import slot_offer, task_slots
+from drover.spark.source_columns import columns_to_read
 from drover.spark.sources import Given, read_sources
 from drover.spark.trees import on_tree
 from drover.spark.worker_python import check_workers
@@ -96,7 +97,7 @@ def run(
     - `without`: operators and submitted queries that are parked before the first batch, even if it has begun. This is
       the last resort if they keep the run from starting.
     - `dead_letters`: a sink for rows that do not fit their source. Without one, the checkpoint keeps the newest of
-      them: see `drover dead-letters`.
+      them: see `drover dead-letters`. With one, and with `queries`, all declared columns are read; else, those in use.
     - `late`: a sink for rows that came after the watermark of an operator, with the operator, the source, the event
       time, the watermark, and the row as JSON. Late rows are counted with and without a sink. Late rows of submitted
       queries are only counted.
@@ -147,7 +148,7 @@ def run(
         Permissions((allow_changes,) if isinstance(allow_changes, str) else allow_changes, existing_rows(existing)),
         late=None if late is None else _sink(late),
     )
-    _open(driver, resume, without)
+    _open(driver, sources, resume, without)
     _choose_engine(driver, controller, chosen)
     _start_control(driver, controller)
     listening = _listen(controller, service, checkpoint) if endpoint else None
@@ -183,7 +184,7 @@ def _drains(trigger: Mapping[str, Any] | None) -> bool:  # Any: as in `run`
     return any((trigger or {}).get(word) for word in ("availableNow", "once"))
 
 
-def _open(driver: Driver, resume: Sequence[str], without: Sequence[str]) -> None:
+def _open(driver: Driver, sources: Mapping[str, Given], resume: Sequence[str], without: Sequence[str]) -> None:
     """Open the checkpoint, and ask for operators that shall run again or not at all."""
     driver.open()
     try:
@@ -191,9 +192,18 @@ def _open(driver: Driver, resume: Sequence[str], without: Sequence[str]) -> None
         for operator in resume:
             driver.planner.resume(operator)
         driver.attempts.leave_out(without)
-    except DroverError:
+        _read_less(driver, sources)
+    except BaseException:
         driver.close()
         raise
+
+
+def _read_less(driver: Driver, sources: Mapping[str, Given]) -> None:
+    """Let an opened driver read only what its operators use, unless queries or whole dead letters may need more."""
+    keeps_letters = not isinstance(driver.dead_letters, DeadLetterStore)
+    if driver.queries.sink is None and not driver.queries.names() and not keeps_letters:
+        columns = columns_to_read(driver.network, sources, driver.attempts.pruner.source_columns())
+        driver.reading = read_sources(driver.network, sources, columns)
 
 
 def _choose_engine(driver: Driver, controller: Controller, choice: EngineChoice) -> None:

@@ -2,12 +2,12 @@
 
 Rule 1: drover does not wrap connectors; whatever `spark.readStream` returns is a source. Rule 2: one DataFrame may have
 rows of several streams, distinguished by a column. A row of none of them becomes a dead letter. Rule 3: evidence of
-malformed rows stays beside them.
+malformed rows stays beside them. Rule 4: a column that nobody can ask for is not read: see `source_columns`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -62,8 +62,13 @@ def streams(
     return dict.fromkeys(named, SharedSource(frame, by, named))
 
 
-def read_sources(network: Network, given: Mapping[str, Given]) -> UnifiedSources:
-    """Return the union of the sources' rows. Sources with equal columns share them, so that few columns are empty."""
+def read_sources(
+    network: Network, given: Mapping[str, Given], chosen: Mapping[str, Sequence[str]] | None = None
+) -> UnifiedSources:
+    """Return the union of the sources' rows. Sources with equal columns share them, so that few columns are empty.
+
+    `chosen` names the columns of each source to read; None means all.
+    """
     names = {source.name for source in network.sources}
     if set(given) != names:
         raise DroverError(
@@ -77,8 +82,9 @@ def read_sources(network: Network, given: Mapping[str, Given]) -> UnifiedSources
         check_columns(f"source {source.name!r}", source.schema.types, _frame(given[source.name]))
         # Column names of the union begin with a number, so that sources with other types may use the same name.
         number = _number(source.schema.columns, network)
-        shapes[source.name] = {name: f"{number} {name}" for name in source.schema.names}
-        columns |= {f"{number} {name}": spark_type(kind) for name, kind in source.schema.types.items()}
+        wanted = source.schema.names if chosen is None else chosen[source.name]
+        shapes[source.name] = {name: f"{number} {name}" for name in wanted}
+        columns |= {f"{number} {name}": spark_type(source.schema.types[name]) for name in wanted}
     parts: list[DataFrame] = []
     strays: list[Strays] = []
     for one, members in _groups(network, given):
@@ -88,14 +94,14 @@ def read_sources(network: Network, given: Mapping[str, Given]) -> UnifiedSources
         if isinstance(one, SharedSource):
             number_of, stray = _source_number(one, network, -1 - len(strays))
             strays.append(Strays(tuple(source.name for source in members), one.by, {n: c for c, n in own.items()}))
-        chosen = [
+        selected = [
             (F.col(f"`{own[column]}`") if column in own else F.lit(None).cast(kind)).alias(column)
             for column, kind in columns.items()
         ]
         # Without shared sources there are no strays, and the column can be left out.
         carries = [stray.alias(STRAY)] if any(isinstance(found, SharedSource) for found in given.values()) else []
         carries += [F.col(f"`{EVIDENCE}`")] if EVIDENCE in _frame(one).columns else []
-        parts.append(_frame(one).select(number_of.alias(SOURCE), *carries, *chosen))
+        parts.append(_frame(one).select(number_of.alias(SOURCE), *carries, *selected))
     # Evidence is missing in sources that are not read from CSV or JSON.
     whole = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
     return UnifiedSources(whole, SourceLayout(shapes, tuple(strays)))

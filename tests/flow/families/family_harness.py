@@ -19,6 +19,7 @@ from drover.flow.families.assignment import (
 )
 from drover.flow.families.members import MEMBER, NODE, MemberTable, make_members, sweep_members, write_members
 from drover.flow.node import Failure
+from drover.flow.pruning import FamilyColumns
 from drover.flow.schedule import Schedule, make_schedule
 from drover.flow.state.segments import Key
 from drover.network.expressions.tree import Value
@@ -93,6 +94,9 @@ class FamilyHarness(StoredHarness):
     def _schedule(self, plan: Plan) -> Schedule:
         shapes, stored, _ = self.member_tables()
         return with_families(make_schedule(self.network, plan), shapes, stored)
+
+    def _columns(self) -> FamilyColumns:
+        return {shape.id: shape.columns for shape in self.member_tables()[0]}
 
     def _herded(self) -> FamilyAssignment | None:
         shapes, stored, tables = self.member_tables()

@@ -38,3 +38,9 @@ def test_keys_on_different_columns_are_alternatives() -> None:
     rows = ROWS.with_columns(k=pl.Series([9, 8, 7, 6], dtype=pl.Int32))
     found = make_interest([family(0, "source = 'a'"), family(0, "k = 6")])
     assert found.of("events", 0, rows)["x"].to_list() == [1.0, 4.0]
+
+
+def test_only_the_columns_that_the_node_needs_are_sent() -> None:
+    found = make_interest([family(0, "source = 'a'"), family(1, "x > 100")])
+    assert found.of("events", 0, ROWS, ("x",)).rows() == [(1.0,)]
+    assert found.of("events", 1, ROWS, ("source",)).columns == ["source"]

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 from drover.flow.worker import WorkerCache
+from drover.spark.resident.encryption import RunCertificate
 from drover.spark.resident.inbox import INBOX_BYTES, Inbox
 from drover.spark.resident.node_server import Deliveries, HopRunner, NodeServer, serve
 from drover.spark.resident.routing import ResidentRouterTask
@@ -47,9 +48,9 @@ class LocalNode:
 class LocalNodes:
     """Takes the place of `ResidentNodes`."""
 
-    def __init__(self, inbox_bytes: int = INBOX_BYTES) -> None:
+    def __init__(self, inbox_bytes: int = INBOX_BYTES, certificate: RunCertificate | None = None) -> None:
         self.inbox_bytes = inbox_bytes
-        self.secret = new_secret()
+        self.secret = new_secret(certificate)
         self.nodes: dict[int, LocalNode] = {}
         self.starts = 0
 
@@ -80,11 +81,13 @@ class LocalNodes:
     def _start(self, node: int) -> LocalNode:
         self.starts += 1
         cache = new_cache()
-        server = NodeServer("grpc://127.0.0.1:0", self.secret, cache, Inbox(self.inbox_bytes))
-        runner = HopRunner(node, server, Deliveries(self.secret))
+        location = f"{self.secret.scheme}://127.0.0.1"
+        inbox = Inbox(self.inbox_bytes, self.secret.certificate is not None)
+        server = NodeServer(f"{location}:0", self.secret, cache, inbox)
+        runner = HopRunner(node, server, Deliveries(self.secret.for_callers()))
         thread = threading.Thread(target=serve, args=(runner, lambda: True), daemon=True)
         thread.start()
-        address = NodeAddress(node, f"grpc://127.0.0.1:{server.port}", uuid.uuid4().hex)
+        address = NodeAddress(node, f"{location}:{server.port}", uuid.uuid4().hex)
         return LocalNode(address, server, thread, cache)
 
 

@@ -16,6 +16,7 @@ from drover.flow.families.members import MemberTable
 from drover.network.model import Network
 from drover.spark.batch import BatchResult
 from drover.spark.resident.driver_routing import FEW_QUERIES, SMALL_BYTES, SMALL_ROWS, DriverRouter, estimated_bytes
+from drover.spark.resident.wire import RunSecret
 from drover.spark.tasks import RouterReport
 from tests.spark.resident.local_nodes import LocalRows
 from tests.spark.resident.test_engine import BATCHES, ResidentRun, assert_exact, turned
@@ -84,7 +85,7 @@ def test_both_ways_may_alternate(tmp_path: Path, counted: type[CountedRows]) -> 
     ],
 )
 def test_who_routes(rows: int | None, queries: int | None, suits: bool) -> None:
-    router = DriverRouter("secret", lambda: 0.0, lambda _: 0)
+    router = DriverRouter(RunSecret("secret"), lambda: 0.0, lambda _: 0)
     tables = {f"f{k}": MemberTable(f"f{k}", "", (0,), part) for k, part in enumerate(((queries or 0) - 1, 1))}
     families = None if queries is None else FamilyAssignment("", {}, tables, {})
     task: Any = SimpleNamespace(router=SimpleNamespace(assignment=SimpleNamespace(families=families)))

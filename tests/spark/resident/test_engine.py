@@ -26,6 +26,7 @@ from drover.spark.queries.catalog import QueryCatalog
 from drover.spark.queries.service import QueryService
 from drover.spark.resident import engine as module
 from drover.spark.resident import node_server
+from drover.spark.resident.encryption import RunCertificate
 from drover.spark.resident.engine import Pipelines, ResidentEngine
 from drover.spark.resident.inbox import INBOX_BYTES
 from drover.spark.resident.node_server import Turn
@@ -52,9 +53,11 @@ class ResidentRun:
         estimate: Callable[[Any], int] = lambda _: sys.maxsize,  # Any: the batch
         pipelines: Pipelines = pipeline_of,
         policy: FailurePolicy = ON_FAILURE,
+        *,
+        certificate: RunCertificate | None = None,
     ) -> None:
         self.network = network
-        self.nodes = LocalNodes(inbox_bytes)
+        self.nodes = LocalNodes(inbox_bytes, certificate)
         given: Any = self.nodes  # Any: what the engine calls of `ResidentNodes`
         self.engine = ResidentEngine(given, estimate, pipelines)
         self.sinks = {stream: Memory() for stream in network.outputs}

@@ -79,9 +79,11 @@ def numbers(batches: list[pa.RecordBatch]) -> list[int]:
     return [number for batch in batches for number in batch.column(0).to_pylist()]
 
 
-@given(st.integers(0, 400), st.lists(st.lists(st.integers(1, 20), max_size=5), min_size=1, max_size=4))
-def test_whatever_fits_into_memory_all_frames_are_taken_in_their_order(limit: int, sent: list[list[int]]) -> None:
-    inbox = Inbox(limit)
+@given(st.integers(0, 400), st.lists(st.lists(st.integers(1, 20), max_size=5), min_size=1, max_size=4), st.booleans())
+def test_whatever_fits_into_memory_all_frames_are_taken_in_their_order(
+    limit: int, sent: list[list[int]], encrypts: bool
+) -> None:
+    inbox = Inbox(limit, encrypts)
     inbox.begin("t")
     expected: list[int] = []
     for sender, lengths in enumerate(sent):

@@ -81,6 +81,6 @@ class StoppedContext:
 def test_a_node_is_not_started_again_once_spark_has_stopped(spark: SparkSession, registry: NodeRegistry) -> None:
     del spark  # a thread that passes on its settings needs it
     stopped: Any = StoppedContext()  # Any: a SparkContext
-    supervisor = NodeSupervisor(stopped, registry, "run", 0, NodeProgram(registry.location, "secret", "job"))
+    supervisor = NodeSupervisor(stopped, registry, "run", 0, NodeProgram(registry.location, SECRET, "job"))
     supervisor.wait()
     assert not supervisor.runs

@@ -12,9 +12,11 @@ import pytest
 
 from drover.spark.resident import node_server as module
 from drover.spark.resident.node_server import PING, Deliveries, HopRunner, HopWork, NodeServer, serve
-from drover.spark.resident.wire import FrameDelivery, HopRequest, call_options, dumps
+from drover.spark.resident.wire import FrameDelivery, HopRequest, RunSecret, call_options, dumps
 from drover.spark.tasks import FRAME_SCHEMA
 from tests.spark.resident.local_nodes import LocalNodes, new_cache
+
+SECRET = RunSecret("secret")
 
 
 @pytest.fixture
@@ -45,7 +47,7 @@ def test_a_node_ends_when_its_driver_has_been_silent_for_long(monkeypatch: pytes
     monkeypatch.setattr(module, "LOOK_EVERY", 0.01)
     monkeypatch.setattr(module, "PATIENCE", 0.05)
     looked: list[bool] = []
-    with NodeServer("grpc://127.0.0.1:0", "secret", new_cache()) as server:
+    with NodeServer("grpc://127.0.0.1:0", SECRET, new_cache()) as server:
 
         def driver_lives() -> bool:
             looked.append(lives)
@@ -53,7 +55,7 @@ def test_a_node_ends_when_its_driver_has_been_silent_for_long(monkeypatch: pytes
                 server.work.put(None)  # otherwise a node whose driver lives would go on for ever
             return lives
 
-        runner: Any = HopRunner(0, server, Deliveries("secret"))  # Any: none of its hops is run
+        runner: Any = HopRunner(0, server, Deliveries(SECRET))  # Any: none of its hops is run
         serve(runner, driver_lives)
     assert (len(looked) == 20) is lives
 

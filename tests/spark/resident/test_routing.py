@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from drover.flow.frames import DRIVER, Frame, FrameKind, FramePort
 from drover.spark.resident.routing import ResidentRouterTask
-from drover.spark.resident.wire import FrameDelivery, NodeAddress
+from drover.spark.resident.wire import FrameDelivery, NodeAddress, RunSecret
 from drover.spark.tasks import frames_of
 from tests.spark.resident.local_nodes import new_cache
 
@@ -40,7 +40,7 @@ class TwoPieces:
 def test_frames_go_to_their_nodes_and_the_rest_to_the_driver() -> None:
     sent: Any = Sent()  # Any: Deliveries
     router: Any = TwoPieces()  # Any: a RouterTask
-    task = ResidentRouterTask("turn", router, NODES, "secret")
+    task = ResidentRouterTask("turn", router, NODES, RunSecret("secret"))
     made = [frame for batch in task.run(iter(()), 7, "word", new_cache(), sent) for frame in frames_of(batch.columns)]
     assert made == [REPORT, Frame(0, DRIVER, FramePort(FrameKind.ROUTER_ATTEMPT, "word"), 7, 0, b"")]
     assert sent.deliveries == [

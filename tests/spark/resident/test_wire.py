@@ -9,12 +9,13 @@ from drover.spark.resident.wire import (
     FrameDelivery,
     HopRequest,
     NodeAddress,
+    RunSecret,
     call_options,
     dumps,
     loads,
     new_secret,
     reachable_host,
-    server_middleware,
+    server_options,
 )
 
 
@@ -31,10 +32,10 @@ def test_words_come_back_as_they_were() -> None:
 def test_a_server_answers_only_calls_with_its_secret(given: str | None) -> None:
     secret = new_secret()
     with (
-        fl.FlightServerBase("grpc://127.0.0.1:0", middleware=server_middleware(secret)) as server,
+        fl.FlightServerBase("grpc://127.0.0.1:0", **server_options(secret)) as server,
         fl.connect(f"grpc://127.0.0.1:{server.port}") as client,
     ):
-        options = fl.FlightCallOptions() if given is None else call_options(given)
+        options = fl.FlightCallOptions() if given is None else call_options(RunSecret(given))
         with pytest.raises(fl.FlightUnauthenticatedError, match="needs the secret of the run"):
             list(client.do_action(fl.Action("x", b""), options))
         with pytest.raises(NotImplementedError):  # it comes as far as the server, which has no actions

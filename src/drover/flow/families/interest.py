@@ -22,10 +22,14 @@ class Interest:
 
     wanted: Mapping[tuple[str, int], pl.Expr]
 
-    def of(self, stream: str, node: int, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows that the node needs."""
+    def of(self, stream: str, node: int, rows: pl.DataFrame, columns: tuple[str, ...] | None = None) -> pl.DataFrame:
+        """Return the rows that the node needs, with these columns or with all."""
         wanted = self.wanted.get((stream, node))
-        return rows if wanted is None else rows.filter(wanted)
+        if columns is None:
+            return rows if wanted is None else rows.filter(wanted)
+        sent = rows.select(columns)
+        # The condition may use columns that only queries in another hop of the node need.
+        return sent if wanted is None else sent.filter(rows.select(wanted).to_series())
 
 
 def make_interest(families: Iterable[tuple[int, LocalMembers]]) -> Interest:

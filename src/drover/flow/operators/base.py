@@ -112,7 +112,8 @@ class UnitState:
     def drop_late(self, stream: str, rows: pl.DataFrame) -> None:
         """Note rows of an input that came too late, so that they are counted."""
         before = self.late.get(stream)
-        self.late[stream] = rows if before is None else pl.concat([before, rows])
+        # Both sides of a spread join may get the same stream, each with the columns that it reads.
+        self.late[stream] = rows if before is None else pl.concat([before, rows], how="diagonal")
 
     def evict(self, part: str, bound: Micros) -> None:
         """Drop the rows of a part whose time is below `bound`."""

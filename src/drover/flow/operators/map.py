@@ -14,11 +14,16 @@ class RunMap:
     def __init__(self, operator: Map, context: CompileContext) -> None:
         self.operator = operator
         schema = context.network.streams[operator.input]
-        self.select = [scalar(named.expression, schema).alias(named.name) for named in operator.full_select(schema)]
-        self.types = context.network.streams[operator.name].types
+        self.select = {named.name: scalar(named.expression, schema) for named in operator.full_select(schema)}
+        self.uses = {name: frozenset(made.meta.root_names()) for name, made in self.select.items()}
+        self.names = list(context.network.streams[operator.name].names)
+        self.inputs = len(schema.columns)
 
     def run(self, inputs: Frames, state: UnitState, clock: Watermarks) -> dict[str, pl.DataFrame]:
-        """Return the computed columns."""
-        # `select` alone would return a single row where every column is a constant.
+        """Return the computed columns, without those of columns that the rows lack: no reader wants these."""
         rows = inputs[self.operator.input]
-        return {self.operator.name: rows.with_columns(self.select).select(list(self.types))}
+        names = self.names
+        if rows.width < self.inputs:
+            names = [name for name in names if self.uses[name].issubset(rows.columns)]
+        # `select` alone would return a single row where every column is a constant.
+        return {self.operator.name: rows.with_columns(self.select[name].alias(name) for name in names).select(names)}

@@ -16,6 +16,8 @@ class RunUnion:
         self.names = list(context.network.streams[operator.name].names)
 
     def run(self, inputs: Frames, state: UnitState, clock: Watermarks) -> dict[str, pl.DataFrame]:
-        """Return the rows of all inputs, columns as in the first."""
-        parts = [inputs[stream].select(self.names) for stream in self.operator.inputs]
-        return {self.operator.name: pl.concat(parts)}
+        """Return the rows of all inputs, columns as in the first, without those that an input lacks."""
+        rows = [inputs[stream] for stream in self.operator.inputs]
+        # All inputs have what a reader wants. One of them may have more, for another reader.
+        names = [name for name in self.names if all(name in one.columns for one in rows)]
+        return {self.operator.name: pl.concat([one.select(names) for one in rows])}

@@ -128,6 +128,15 @@ class Operator(ABC):
         """Return, for each input, the columns on which the saved state depends; by default all of them."""
         return inputs
 
+    def columns_read(
+        self, inputs: tuple[Schema, ...], wanted: frozenset[str], tables: Mapping[str, Table]
+    ) -> tuple[frozenset[str], ...]:
+        """Return the columns of each input from which it makes the `wanted` columns of its outputs; by default all.
+
+        What a kind with state reads does not depend on `wanted`. Readers come and go, but its state keeps its columns.
+        """
+        return tuple(frozenset(schema.names) for schema in self.columns_in_state(inputs))
+
     def own_faults(self) -> Iterator[Fault]:
         """Yield what is wrong with its parameters, whatever its inputs are."""
         return iter(())
@@ -135,6 +144,11 @@ class Operator(ABC):
     @abstractmethod
     def derive(self, inputs: tuple[Schema, ...], tables: Mapping[str, Table]) -> Derived:
         """Return the output schemas for input schemas, one per name in `inputs`, and the faults found."""
+
+
+def columns_of(texts: Iterable[str], schema: Schema) -> frozenset[str]:
+    """Return the columns of a stream that these expressions use."""
+    return frozenset(name for text in texts for _, name in parse(text, schema.types).columns)
 
 
 def expression_fault(field: tuple[str | int, ...], error: ExpressionError) -> Fault:

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from drover.errors import Fault
 from drover.network.files import codecs
 from drover.network.files.field import INPUT, Field
-from drover.network.operators.base import Derived, Operator, Table, demand_boolean, parsed
+from drover.network.operators.base import Derived, Operator, Table, columns_of, demand_boolean, parsed
 from drover.network.operators.kind import OperatorKind
 from drover.network.operators.sharing import QuerySharing
 from drover.network.schema import Schema
@@ -28,6 +28,12 @@ class Filter(Operator):
     def inputs(self) -> tuple[str, ...]:
         """The one stream it reads."""
         return (self.input,)
+
+    def columns_read(
+        self, inputs: tuple[Schema, ...], wanted: frozenset[str], tables: Mapping[str, Table]
+    ) -> tuple[frozenset[str], ...]:
+        """Return those that its predicate uses or a reader wants."""
+        return (wanted | columns_of([self.where], inputs[0]),)
 
     def derive(self, inputs: tuple[Schema, ...], tables: Mapping[str, Table]) -> Derived:
         """Return the input's schema."""

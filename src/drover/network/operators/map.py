@@ -11,7 +11,7 @@ from drover.network import expressions
 from drover.network.columns import Named
 from drover.network.files import codecs
 from drover.network.files.field import FALSE, INPUT, Field
-from drover.network.operators.base import Derived, Operator, Table, name_faults, parsed
+from drover.network.operators.base import Derived, Operator, Table, columns_of, name_faults, parsed
 from drover.network.operators.kind import OperatorKind
 from drover.network.operators.sharing import OutputNeeds, QuerySharing
 from drover.network.operators.words import computed
@@ -50,6 +50,14 @@ class Map(Operator):
         """Return the input columns that are kept unchanged."""
         made = {named.name.lower() for named in self.select}
         return tuple(column for column in schema.columns if self.extend and column.name.lower() not in made)
+
+    def columns_read(
+        self, inputs: tuple[Schema, ...], wanted: frozenset[str], tables: Mapping[str, Table]
+    ) -> tuple[frozenset[str], ...]:
+        """Return those from which it makes columns that a reader wants."""
+        (schema,) = inputs
+        made = (named.expression for named in self.full_select(schema) if named.name in wanted)
+        return (columns_of(made, schema),)
 
     def derive(self, inputs: tuple[Schema, ...], tables: Mapping[str, Table]) -> Derived:
         """Return the selected columns with the types of their expressions."""

@@ -10,7 +10,7 @@ from drover.errors import Fault
 from drover.network.columns import Named
 from drover.network.files import codecs
 from drover.network.files.field import INPUT, NONE, Field
-from drover.network.operators.base import Derived, Operator, Table, demand_boolean, parsed
+from drover.network.operators.base import Derived, Operator, Table, columns_of, demand_boolean, parsed
 from drover.network.operators.kind import OperatorKind
 from drover.network.operators.sharing import QuerySharing
 from drover.network.schema import COLUMN_NAME, Schema
@@ -64,6 +64,12 @@ class Switch(Operator):
                 way_out = "Rename one of the two; upper and lower case do not count."
                 yield Fault(path, repr(name), "the switch already has a case of that name", way_out)
             seen.add(name.lower())
+
+    def columns_read(
+        self, inputs: tuple[Schema, ...], wanted: frozenset[str], tables: Mapping[str, Table]
+    ) -> tuple[frozenset[str], ...]:
+        """Return those that its predicates use or a reader wants."""
+        return (wanted | columns_of((case.expression for case in self.cases), inputs[0]),)
 
     def derive(self, inputs: tuple[Schema, ...], tables: Mapping[str, Table]) -> Derived:
         """Return the input's schema once per branch."""

@@ -63,6 +63,12 @@ class Synthetic(Operator):
         if not 0 <= self.seed < 2**31:
             yield Fault(("seed",), str(self.seed), "a seed is from 0 to 2147483647", "Choose another.")
 
+    def columns_read(
+        self, inputs: tuple[Schema, ...], wanted: frozenset[str], tables: Mapping[str, Table]
+    ) -> tuple[frozenset[str], ...]:
+        """Return the event time, which decides what passes, and those that a reader wants."""
+        return (wanted | {inputs[0].time or ""},)
+
     def derive(self, inputs: tuple[Schema, ...], tables: Mapping[str, Table]) -> Derived:
         """Return the input's schema."""
         return Derived(inputs, tuple(need_time(self.input, inputs[0], ("input",))))

@@ -53,6 +53,13 @@ class TableRead(Operator):
             if name in self.columns[:index]:
                 yield Fault(("columns", index), repr(name), "a table read adds each column once", "Leave it out here.")
 
+    def columns_read(
+        self, inputs: tuple[Schema, ...], wanted: frozenset[str], tables: Mapping[str, Table]
+    ) -> tuple[frozenset[str], ...]:
+        """Return those by which it finds rows of the table, and those of the stream that a reader wants."""
+        keys = frozenset(pair.left for pair in self.on)
+        return (keys | (wanted & frozenset(inputs[0].names)),)
+
     def derive(self, inputs: tuple[Schema, ...], tables: Mapping[str, Table]) -> Derived:
         """Return the input's columns and, behind them, those of the table."""
         (schema,) = inputs

@@ -47,6 +47,12 @@ class TableWrite(Operator):
         """It does."""
         return True
 
+    def columns_read(
+        self, inputs: tuple[Schema, ...], wanted: frozenset[str], tables: Mapping[str, Table]
+    ) -> tuple[frozenset[str], ...]:
+        """Return those that the table has."""
+        return (frozenset(tables[self.into].schema.names),)
+
     def derive(self, inputs: tuple[Schema, ...], tables: Mapping[str, Table]) -> Derived:
         """Return nothing but faults."""
         (schema,) = inputs

@@ -39,6 +39,12 @@ class Union(Operator):
             rule = "a union reads each stream once"
             yield Fault(("inputs",), repr(name), rule, "Name it once, or put a map between to say that you mean it.")
 
+    def columns_read(
+        self, inputs: tuple[Schema, ...], wanted: frozenset[str], tables: Mapping[str, Table]
+    ) -> tuple[frozenset[str], ...]:
+        """Return those that a reader wants, of every input."""
+        return (wanted,) * len(inputs)
+
     def derive(self, inputs: tuple[Schema, ...], tables: Mapping[str, Table]) -> Derived:
         """Return the first input's schema; all others must have the same columns, types and event time."""
         first = inputs[0]

@@ -72,6 +72,7 @@ class Shape:
     query: ParameterizedQuery
     steps: tuple[ShapeStep, ...]  # in topological order
     schema: Schema  # of the output, without the member
+    columns: Mapping[str, frozenset[str]]  # that it uses of each stream of the running network
 
     def __reduce__(self) -> tuple[object, tuple[ParameterizedQuery]]:
         """Pickle only the parameterized query; everything else is derived from it again."""
@@ -125,7 +126,8 @@ def make_shape(query: ParameterizedQuery) -> Shape:
         # Operators are in topological order, so lateness is known for all inputs of the next one.
         if operator.passes_late_rows and any(stream in late for stream in operator.inputs):
             late.update(operator.outputs)
-    return Shape(query.digest, query, tuple(steps), streams[query.output])
+    used = {read.stream: needed[read.stream] for read in query.reads}
+    return Shape(query.digest, query, tuple(steps), streams[query.output], used)
 
 
 def _streams(query: ParameterizedQuery) -> dict[str, Schema]:

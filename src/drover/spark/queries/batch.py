@@ -49,6 +49,11 @@ class BatchQueries:
         """Whether the run has ever had a query."""
         return self.start.query_log.batch >= 0
 
+    @property
+    def columns(self) -> dict[str, Mapping[str, frozenset[str]]]:
+        """The columns of streams that its queries use, by family."""
+        return {name: family.shape.columns for name, family in self.start.families.by_id.items()}
+
     def dropped(self, version: Version) -> tuple[Key, ...]:
         """Return the parts of state that queries no longer need."""
         return unneeded_state(version, self.start.families.stored) if self.is_used else ()

@@ -17,6 +17,7 @@ from drover.flow.worker import WorkerCache
 from drover.spark.batch import BatchResult, collect_arrow
 from drover.spark.resident.node_server import Deliveries
 from drover.spark.resident.routing import ResidentRouterTask
+from drover.spark.resident.wire import RunSecret
 from drover.spark.tasks import attempt_word, burn, frames_of
 
 SMALL_BYTES: Final = 1 << 20  # as Spark estimates them; compressed files may hold some ten times as much
@@ -35,7 +36,7 @@ def estimated_bytes(rows: DataFrame) -> int:
 class DriverRouter:
     """Routes small batches of one run; it knows how many rows the last batch had."""
 
-    def __init__(self, secret: str, clock: Callable[[], float], estimate: Estimate = estimated_bytes) -> None:
+    def __init__(self, secret: RunSecret, clock: Callable[[], float], estimate: Estimate = estimated_bytes) -> None:
         self._cache = WorkerCache(clock, burn)
         self._deliveries = Deliveries(secret)
         self._estimate = estimate

@@ -36,7 +36,7 @@ from drover.spark.resident.driver_routing import DriverRouter, Estimate, estimat
 from drover.spark.resident.node_jobs import ResidentNodes
 from drover.spark.resident.node_server import BEGIN, PING, Turn
 from drover.spark.resident.routing import ResidentRouterTask
-from drover.spark.resident.wire import UNKNOWN_TURN, HopRequest, NodeAddress, call_options, dumps
+from drover.spark.resident.wire import UNKNOWN_TURN, HopRequest, NodeAddress, RunSecret, call_options, connect, dumps
 from drover.spark.tasks import FRAME_TYPE, RouterTask, SourceLayout, frames_of
 
 LOOK_EVERY: Final = 2.0  # seconds between two checks of the nodes while a turn runs
@@ -65,7 +65,7 @@ class NodeLostError(WorkerDiedError):
 class NodeClients:
     """The driver's connections to the nodes: one for work, and one for pings that overtake it."""
 
-    secret: str
+    secret: RunSecret = field(repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _clients: dict[tuple[str, str], fl.FlightClient] = field(default_factory=dict)
 
@@ -98,7 +98,7 @@ class NodeClients:
         with self._lock:
             key = purpose, address.location
             if key not in self._clients:
-                self._clients[key] = fl.connect(address.location)
+                self._clients[key] = connect(address.location, self.secret)
             return self._clients[key]
 
     def close(self) -> None:
@@ -207,7 +207,9 @@ class ResidentEngine:
         self, rows: DataFrame, layout: SourceLayout, turn: Turn, wait_for_nodes: Callable[[], object]
     ) -> list[Frame]:
         """Read the rows of a batch, put their frames to the nodes, and return the frames for the driver."""
-        task = ResidentRouterTask(turn.name, RouterTask(turn.assignment, layout), turn.nodes, self._nodes.secret)
+        task = ResidentRouterTask(
+            turn.name, RouterTask(turn.assignment, layout), turn.nodes, self._nodes.secret.for_callers()
+        )
         what = f"drover batch {turn.assignment.batch}: {len(layout.shapes)} sources to {len(turn.nodes)} resident nodes"
         if self._router.suits(rows, task):
             # Spark reads while the nodes learn of the turn.

@@ -2,7 +2,7 @@
 
 Rule 1: up to `limit` bytes wait in memory. What comes beyond that is written to a file while it comes, so a sender can
 only be as fast as the disk: Flight asks it for the next frames when these are written.
-Rule 2: the files have no names. Whatever ends the node, nothing is left of them.
+Rule 2: the files have no names. Whatever ends the node, nothing is left of them. If the run encrypts, so do they.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import IO, Any, Final
 
 import pyarrow as pa
 
+from drover.spark.resident.encryption import EncryptedFrameFile
 from drover.spark.resident.wire import UNKNOWN_TURN, FrameDelivery
 
 INBOX_BYTES: Final = 256 << 20  # frames that wait in memory at one node
@@ -33,10 +34,8 @@ class UnknownTurnError(Exception):
 class FrameFile:
     """Frames in a file without a name."""
 
-    def __init__(self, schema: pa.Schema) -> None:
-        # Spark names its folders for such files to its workers, and deletes them at its own end.
-        folders = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")
-        self._file: IO[bytes] = tempfile.TemporaryFile(dir=folders[0] or None)  # noqa: SIM115 - `close` closes it
+    def __init__(self, file: IO[bytes], schema: pa.Schema) -> None:
+        self._file = file
         self._writer: Any = pa.ipc.new_file(pa.PythonFile(self._file, "w"), schema)  # Any: pyarrow has no types
 
     def append(self, batch: pa.RecordBatch) -> None:
@@ -58,13 +57,21 @@ class FrameFile:
         self._file.close()
 
 
+def open_file(schema: pa.Schema, *, encrypts: bool) -> FrameFile | EncryptedFrameFile:
+    """Return a new file for frames."""
+    # Spark names its folders for such files to its workers, and deletes them at its own end.
+    folders = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")
+    file = tempfile.TemporaryFile(dir=folders[0] or None)  # noqa: SIM115 - whoever has the frames closes it
+    return EncryptedFrameFile(file, schema) if encrypts else FrameFile(file, schema)
+
+
 @dataclass(slots=True)
 class WaitingFrames:
     """The frames of one delivery: those in memory came before those in the file."""
 
     batches: list[pa.RecordBatch] = field(default_factory=list)
     size: int = 0  # bytes in memory
-    file: FrameFile | None = None
+    file: FrameFile | EncryptedFrameFile | None = None
 
     def read(self) -> Iterator[pa.RecordBatch]:
         """Yield all frames in their order."""
@@ -83,6 +90,7 @@ class Inbox:
     """Frames of one turn. Routers and other nodes put them from any thread; the node takes them hop by hop."""
 
     limit: int = INBOX_BYTES
+    encrypts: bool = False  # whether what waits in files is encrypted
     turn: str | None = None
     held: int = 0  # bytes in memory
     written: int = 0  # bytes that went to files since the node began
@@ -104,7 +112,7 @@ class Inbox:
         try:
             for batch in batches:
                 if not self._keep(delivery, arriving, batch):
-                    arriving.file = arriving.file or FrameFile(batch.schema)
+                    arriving.file = arriving.file or open_file(batch.schema, encrypts=self.encrypts)
                     arriving.file.append(batch)
             with self._lock:
                 self._check(delivery.turn)

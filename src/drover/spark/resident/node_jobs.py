@@ -18,9 +18,10 @@ from pyspark.sql import SparkSession
 
 from drover import wording
 from drover.errors import DroverError, shorten
+from drover.spark.resident.encryption import RunCertificate
 from drover.spark.resident.inbox import INBOX_BYTES
 from drover.spark.resident.node_server import PING, REGISTER, STOP, NodeProgram
-from drover.spark.resident.wire import NodeAddress, call_options, loads, new_secret, server_middleware
+from drover.spark.resident.wire import NodeAddress, RunSecret, call_options, connect, loads, new_secret, server_options
 from drover.spark.slots import has_fixed_slots, task_slots
 
 START_SECONDS: Final = 60.0  # until a node must have registered
@@ -37,9 +38,9 @@ log = logging.getLogger(__name__)
 class NodeRegistry(fl.FlightServerBase):  # type: ignore[misc]  # pyarrow has no types
     """The driver's list of nodes; they register themselves."""
 
-    def __init__(self, host: str, secret: str) -> None:
-        super().__init__(f"grpc://{host}:0", middleware=server_middleware(secret))
-        self.location = f"grpc://{host}:{self.port}"
+    def __init__(self, host: str, secret: RunSecret) -> None:
+        super().__init__(f"{secret.scheme}://{host}:0", **server_options(secret))
+        self.location = f"{secret.scheme}://{host}:{self.port}"
         self._known: dict[int, NodeAddress] = {}
         self._changed = threading.Condition()
 
@@ -108,13 +109,13 @@ class NodeSupervisor:
         """End the task of the node by force: Spark kills its process. Another one is started, unless this is ending."""
         self._context.cancelJobGroup(self.job)
 
-    def end(self, secret: str) -> None:
+    def end(self, secret: RunSecret) -> None:
         """Ask the node to end, and let it end by force if it cannot hear that; `wait` waits for it."""
         self._ending.set()
         address = self._registry.known(self._node)
         try:
             if address is not None:
-                with fl.connect(address.location) as client:
+                with connect(address.location, secret) as client:
                     list(client.do_action(fl.Action(STOP, b""), call_options(secret, STOP_SECONDS)))
         except fl.FlightError:
             self.cancel()
@@ -139,10 +140,10 @@ class NodeSupervisor:
 
 
 class ResidentNodes:
-    """Keeps the nodes of one run alive."""
+    """Keeps the nodes of one run alive; with a certificate, they encrypt what they send and what waits on disk."""
 
-    def __init__(self, spark: SparkSession, run: str) -> None:
-        self.secret = new_secret()
+    def __init__(self, spark: SparkSession, run: str, certificate: RunCertificate | None = None) -> None:
+        self.secret = new_secret(certificate)
         self._spark = spark
         self._context = spark.sparkContext
         self._run = run

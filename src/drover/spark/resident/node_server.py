@@ -29,6 +29,7 @@ from drover.flow.pieces import PlacePieces, pieces_at
 from drover.flow.pipelining import UNPIPELINED, Pipeline
 from drover.flow.schedule import HopNode
 from drover.flow.worker import Assignment, WorkerCache
+from drover.spark.resident.encryption import demand_encryption
 from drover.spark.resident.frame_split import split_frames
 from drover.spark.resident.inbox import INBOX_BYTES, Inbox, UnknownTurnError
 from drover.spark.resident.state_transfer import NOT_HERE, StateBorrower, from_table, to_table
@@ -36,11 +37,13 @@ from drover.spark.resident.wire import (
     FrameDelivery,
     HopRequest,
     NodeAddress,
+    RunSecret,
     call_options,
+    connect,
     dumps,
     loads,
     reachable_host,
-    server_middleware,
+    server_options,
 )
 from drover.spark.tasks import CACHE, FRAME_SCHEMA, NodeTask, attempt_word, frames_of, record_batches
 
@@ -82,7 +85,8 @@ class HopWork:
 class Deliveries:
     """Sends frames to other nodes, and asks them for state; connections are kept from batch to batch."""
 
-    def __init__(self, secret: str) -> None:
+    def __init__(self, secret: RunSecret) -> None:
+        self._secret = secret
         self._options = call_options(secret)
         self._clients: dict[str, fl.FlightClient] = {}
 
@@ -101,15 +105,15 @@ class Deliveries:
 
     def _client(self, location: str) -> fl.FlightClient:
         if location not in self._clients:
-            self._clients[location] = fl.connect(location)
+            self._clients[location] = connect(location, self._secret)
         return self._clients[location]
 
 
 class NodeServer(fl.FlightServerBase):  # type: ignore[misc]  # pyarrow has no types
     """Receives frames, and passes hops on to the main thread."""
 
-    def __init__(self, location: str, secret: str, cache: WorkerCache, inbox: Inbox | None = None) -> None:
-        super().__init__(location, middleware=server_middleware(secret))
+    def __init__(self, location: str, secret: RunSecret, cache: WorkerCache, inbox: Inbox | None = None) -> None:
+        super().__init__(location, **server_options(secret))
         self.inbox = Inbox() if inbox is None else inbox
         self.cache = cache
         self.turn: Turn | None = None
@@ -261,7 +265,7 @@ class NodeProgram:
     """What Spark runs as the task of a node."""
 
     registry: str  # location of the driver's registry
-    secret: str
+    secret: RunSecret
     job: str = ""
     inbox_bytes: int = INBOX_BYTES
 
@@ -276,8 +280,11 @@ class NodeProgram:
         scheme, _, host_port = self.registry.partition("://")
         host, _, port = host_port.rpartition(":")
         mine = reachable_host(host, int(port))
-        server = NodeServer(f"{scheme}://{mine}:0", self.secret, CACHE, Inbox(self.inbox_bytes))
-        registry = fl.connect(self.registry)
+        encrypts = self.secret.certificate is not None
+        if encrypts:
+            demand_encryption()  # now, not when the first frame has to wait on disk
+        server = NodeServer(f"{scheme}://{mine}:0", self.secret, CACHE, Inbox(self.inbox_bytes, encrypts))
+        registry = connect(self.registry, self.secret)
         address = NodeAddress(node, f"{scheme}://{mine}:{server.port}", uuid.uuid4().hex, self.job)
 
         parent = os.getppid()
@@ -293,6 +300,6 @@ class NodeProgram:
 
         try:
             list(registry.do_action(fl.Action(REGISTER, dumps(address)), call_options(self.secret, PATIENCE)))
-            serve(HopRunner(node, server, Deliveries(self.secret)), driver_lives)
+            serve(HopRunner(node, server, Deliveries(self.secret.for_callers())), driver_lives)
         finally:
             server.shutdown()

@@ -12,10 +12,10 @@ from drover.flow.frames import DRIVER, LARGE, Frame, FrameKind, FramePort
 from drover.flow.worker import WorkerCache
 from drover.spark.resident.frame_split import split_frames
 from drover.spark.resident.node_server import Deliveries
-from drover.spark.resident.wire import FrameDelivery, NodeAddress
+from drover.spark.resident.wire import FrameDelivery, NodeAddress, RunSecret
 from drover.spark.tasks import CACHE, RouterTask, attempt_word, partition_number, record_batch, record_batches
 
-DELIVERIES: Final[dict[str, Deliveries]] = {}  # by secret: a worker process keeps its connections from batch to batch
+DELIVERIES: Final[dict[RunSecret, Deliveries]] = {}  # a worker process keeps its connections from batch to batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class ResidentRouterTask:
     turn: str
     router: RouterTask
     nodes: tuple[NodeAddress, ...]
-    secret: str
+    secret: RunSecret
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run in a task of Spark."""
