@@ -15,6 +15,7 @@ from drover.control import state as states
 from drover.control.context import ControlContext, Deployment
 from drover.control.critical import critical_path
 from drover.control.loop import OUTDATED, step
+from drover.control.moves import pin_resting
 from drover.control.record import PeriodOutcome, PeriodRecord, Proposal
 from drover.control.settings import Control
 from drover.control.state import ControlState
@@ -154,6 +155,8 @@ def test_every_move_of_the_policy_is_made_or_refused_with_a_reason(run: Run) -> 
             ControlContext(before, replace(run.deployment, plan=_plan_before(run, record)), run.settings)
         ).problem
         policy = run.settings.then if before.placed else run.settings.first
+        if not before.placed:
+            problem = pin_resting(problem, before.moved)  # what moved in the warm-up has its place in the first plan
         wanted = propose(problem, policy, default_rng((run.settings.seed, record.period)))
         moves = {
             Move(problem.units[j], int(problem.current[j]), int(wanted[j]), float(problem.state[j]))
