@@ -58,7 +58,8 @@ class Harness:
         """Run one micro-batch."""
         parking = Parking({failure.operator: ParkedOperator(failure.reason) for failure in self.failures})
         schedule = self.pruner.prune(make_schedule(self.network, plan), parking, {})
-        batch = {name: rows.select(self.pruner.source_columns()[name]) for name, rows in batch.items()}
+        read = self.pruner.source_columns()
+        batch = {name: rows.select(read[name]) for name, rows in batch.items() if name in read}
         ticks = operator_watermarks(self.network, self.progress)
         frames: list[Frame] = []
         for source in self.network.sources:
