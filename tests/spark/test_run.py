@@ -83,6 +83,22 @@ def test_a_small_network_gives_what_spark_gives(spark: SparkSession, worlds: Wor
         assert_same_rows(world.output(stream), expected[stream])
 
 
+def test_a_run_starts_beside_an_offset_that_spark_has_not_finished(spark: SparkSession, worlds: Worlds) -> None:
+    rng = default_rng(4)
+    network = dags(rng, DagParameters(sources=1, operators=3))
+    world = worlds(network)
+    batches = random_batches(network, rng)
+    world.start().stop()
+    left = world.checkpoint / "spark" / "offsets" / ".0.0e98e7d0-0c3a-4a7e-b4f5-2f4b8a8f0c11.tmp"
+    left.parent.mkdir(exist_ok=True)
+    left.write_text("v1\n")  # as Spark leaves it if it is stopped at this moment
+    world.add(batches)
+    world.drain()
+    expected = expected_streams(spark, network, dict(enumerate(batches)))
+    for stream in network.outputs:
+        assert_same_rows(world.output(stream), expected[stream])
+
+
 @both_engines
 def test_large_results_come_through_files_that_do_not_stay(spark: SparkSession, worlds: Worlds) -> None:
     net = drover.Builder("large")

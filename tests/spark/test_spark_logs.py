@@ -10,7 +10,7 @@ from pyarrow.fs import FileSystem
 from drover.errors import StateError
 from drover.flow.state import digests
 from drover.flow.state.storage import open_root
-from drover.spark.spark_logs import check_form, follow, newest_compacted, number_of
+from drover.spark.spark_logs import check_form, delete_unfinished, follow, newest_compacted, number_of
 from tests.spark.spark_files import write_logs
 
 
@@ -105,3 +105,14 @@ def test_a_file_without_that_form_is_refused(tmp_path: Path, data: bytes) -> Non
     (tmp_path / "3").write_bytes(data)
     with pytest.raises(StateError, match=r"/3: expected a file of Spark's log.*Delete this file"):
         check_form(*open_root(tmp_path), "3")
+
+
+def test_only_what_spark_has_not_finished_is_deleted(tmp_path: Path) -> None:
+    unfinished = [".0.0e98e7d0-0c3a-4a7e.tmp", "..0.0e98e7d0-0c3a-4a7e.tmp.crc", ".9.compact.0e98e7d0-0c3a-4a7e.tmp"]
+    kept = ["0", "9.compact", ".0.crc", "tmp", "notes.tmp"]
+    folder = tmp_path / "spark" / "offsets"
+    folder.mkdir(parents=True)
+    for name in [*unfinished, *kept]:
+        (folder / name).write_text("v1")
+    delete_unfinished(*open_root(tmp_path))
+    assert sorted(path.name for path in folder.iterdir()) == sorted(kept)

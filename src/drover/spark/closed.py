@@ -8,16 +8,31 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from py4j.protocol import Py4JError
 
-from drover.control.executors import ExecutorLedger, LostExecutor, nodes_on
+from drover.control.executors import ExecutorFacts, ExecutorLedger, LostExecutor, nodes_on
 from drover.flow.worker import TaskId
-from drover.spark.executors import Executors
 
 UNREACHABLE: Final = (Py4JError, ConnectionError)  # Java has ended, or Spark was stopped
 log = logging.getLogger(__name__)
+
+
+class Executors(Protocol):
+    """Where the control loop learns of executors."""
+
+    def names(self) -> set[str]:
+        """Return the names of the executors that are there."""
+        ...
+
+    def found(self) -> list[ExecutorFacts]:
+        """Return the executors that are there, and those that are gone."""
+        ...
+
+    def ran_on(self, tasks: Mapping[int, TaskId]) -> dict[int, str]:
+        """Return the executor of each node, from the task that ran it; without those that are unknown."""
+        ...
 
 
 @dataclass(slots=True)

@@ -38,9 +38,8 @@ from drover.network.grid import SpreadLike
 from drover.network.model import Network
 from drover.placement.plan import Plan
 from drover.spark.backlog import SourceWatch
-from drover.spark.closed import ExecutorWatch
+from drover.spark.closed import Executors, ExecutorWatch
 from drover.spark.commit_notes import notes_of
-from drover.spark.executors import Executors
 from drover.spark.facts import BatchFacts
 from drover.spark.hanging import long_running
 from drover.spark.periods import Collected, PeriodAccumulator

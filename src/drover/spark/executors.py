@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
@@ -25,22 +25,6 @@ DRIVER: Final = "driver"  # Spark's own name for it, among the executors
 # executor back; with the second, its blocks were moved first. Where heartbeats are missing, Spark says that instead.
 RELEASES: Final = frozenset({"Executor killed by driver.", "Executor decommission: spark scale down"})
 MOST_TASKS: Final = 100_000  # of a stage; Spark keeps no more
-
-
-class Executors(Protocol):
-    """Where the control loop learns of executors."""
-
-    def names(self) -> set[str]:
-        """Return the names of the executors that are there."""
-        ...
-
-    def found(self) -> list[ExecutorFacts]:
-        """Return the executors that are there, and those that are gone."""
-        ...
-
-    def ran_on(self, tasks: Mapping[int, TaskId]) -> dict[int, str]:
-        """Return the executor of each node, from the task that ran it; without those that are unknown."""
-        ...
 
 
 class SparkExecutors:

@@ -44,6 +44,7 @@ from drover.spark.sinks import Function, Several, Sink, refuse_shared
 from drover.spark.slots import slot_offer, task_slots
 from drover.spark.source_columns import columns_to_read
 from drover.spark.sources import Given, read_sources
+from drover.spark.spark_logs import delete_unfinished
 from drover.spark.trees import on_tree
 from drover.spark.worker_python import check_workers
 
@@ -231,6 +232,7 @@ def _close(*opened: Endpoint | Controller | Driver | None) -> None:
 def _start_query(
     driver: Driver, controller: Controller, trigger: Mapping[str, Any] | None
 ) -> StreamingQuery:  # Any: as in `run`
+    delete_unfinished(*open_root(driver.root))
     writer = driver.reading.frame.writeStream.queryName(driver.network.name).foreachBatch(driver.process)
     writer = writer.option("checkpointLocation", location(driver.root))
     query = (writer.trigger(**trigger) if trigger else writer).start()

@@ -6,8 +6,8 @@ flipped bit in the log of a source can repeat rows or lose them. So drover remem
 A log is a folder of files named by number. Spark reads the last two of `offsets`, the last of `commits`, and of each
 source the newest `N.compact` (every tenth file holds all before it) with what follows. It never changes a file.
 
-Rule 1: drover reads Spark's files and never writes them. Spark does not wait for the disk, so drover does, before it
-relies on a file.
+Rule 1: drover reads Spark's files and never writes them; it only deletes what Spark has not finished. Spark does not
+wait for the disk, so drover does, before it relies on a file.
 Rule 2: a file is read once per run. A batch costs its new files: one or two of some hundred bytes, one per source that
 had rows, and every tenth time a compacted one.
 """
@@ -23,7 +23,7 @@ from pyarrow.fs import FileSystem
 
 from drover.errors import StateError
 from drover.flow.state.digests import Digests, read_digest
-from drover.flow.state.storage import exists, folders, join, read_whole, sizes
+from drover.flow.state.storage import delete, exists, folders, join, read_whole, sizes
 
 SPARK: Final = "spark"
 METADATA: Final = f"{SPARK}/metadata"
@@ -31,11 +31,23 @@ OFFSETS: Final = f"{SPARK}/offsets"
 COMMITTED: Final = f"{SPARK}/commits"
 SOURCES: Final = f"{SPARK}/sources"
 ENTRY: Final = re.compile(r"(?P<number>\d+)(?P<compact>\.compact)?")
+UNFINISHED: Final = re.compile(r"\.+\d+(?:\.compact)?\..*\.tmp(?:\.crc)?")  # before Spark gives it its name
 COMPACT: Final = ".compact"
 LAST: Final = 3  # files of a log that are remembered, besides those since the newest compacted one
 NO_OFFSET: Final = "-"  # the line of a source that has no offset yet
 REPEAT: Final = "Delete this file: Spark then repeats the batch, and drover knows that it is done."
 REPLAN: Final = "Delete this file: Spark then plans the batch again, and drover has not begun it."
+
+
+def delete_unfinished(fs: FileSystem, root: str) -> None:
+    """Delete what Spark was writing when it was stopped; call this while no query runs.
+
+    Beside such a file, Spark refuses to start if it has finished no batch yet.
+    """
+    for folder in (OFFSETS, COMMITTED):
+        path = join(root, folder)
+        for name in [name for name in sizes(fs, path) if UNFINISHED.fullmatch(name)]:
+            delete(fs, join(path, name))
 
 
 def number_of(name: str) -> int | None:
