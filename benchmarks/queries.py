@@ -165,9 +165,9 @@ def _computed() -> tuple[Any, Any]:
     return F.count("*").alias("n"), F.avg("value").alias("mean")
 
 
-def drover_side(feed: Feed, count: int, shapes: int = 1) -> QueriesSide:
+def drover_side(feed: Feed, count: int, shapes: int = 1, engine: str = "shuffle") -> QueriesSide:
     name = f"drover {count}" + (f" of {shapes} shapes" if shapes > 1 else "")
-    return QueriesSide(name, feed, network(name), {}, count=count, shapes=shapes)
+    return QueriesSide(name, feed, network(name), {}, count=count, shapes=shapes, engine=engine)
 
 
 def spark_side(feed: Feed, count: int, *, single: bool) -> SparkSide:
@@ -191,7 +191,8 @@ def run_groups(
             if isinstance(side, QueriesSide):
                 outcome.figures[f"seconds to submit, {side.name}"] = side.submitting
                 outcome.figures[f"driver and workers, at most, GB, {side.name}"] = side.memory / 1e9
-        same_totals([side for side in sides if "shapes" not in side.name])
+        if alike := [side for side in sides if "shapes" not in side.name]:
+            same_totals(alike)
     return took
 
 
@@ -226,7 +227,8 @@ def bench(quick: bool) -> Outcome:
     most = 50_000 if quick else MILLION
     outcome = Outcome("queries")
     live = {shapes: submission(many, shapes, outcome) for shapes in (1, MANY_SHAPES)}
-    with spark_session("queries") as spark, scratch() as folder:
+    # Two resident nodes stay in two slots.
+    with spark_session("queries", slots=4) as spark, scratch() as folder:
         feed = Feed(folder, {"readings": TYPES})
         for batch in range(batches):
             feed.write(batch, {"readings": rows(batch)})
@@ -238,7 +240,7 @@ def bench(quick: bool) -> Outcome:
         )
         if many > 10_000:
             groups.append([drover_side(feed, many), spark_side(feed, many, single=True)])
-        largest = [drover_side(feed, many, MANY_SHAPES), drover_side(feed, most)]
+        largest = [drover_side(feed, many, MANY_SHAPES, "resident"), drover_side(feed, most, engine="resident")]
         took = run_groups(spark, [*groups, *([side] for side in largest)], batches, warm_up, outcome)
     outcome.figures |= {"rows per batch": ROWS, "sources": SITES, "seconds of a window": WINDOW}
     for count in dict.fromkeys((10_000, many)):
