@@ -56,9 +56,8 @@ class SparkExecutors:
     def _tasks(self, stage: int) -> dict[int, str]:
         """Return the executor of each task of a stage."""
         try:
-            attempts = (
-                int(self._store.lastStageAttempt(stage).attemptId()) + 1
-            )  # more than one if shuffle files are lost
+            # More than one if shuffle files were lost.
+            attempts = int(self._store.lastStageAttempt(stage).attemptId()) + 1
         except Py4JError:  # Spark keeps only the newest stages
             return {}
         texts = [
