@@ -15,6 +15,7 @@ had rows, and every tenth time a compacted one.
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Iterable
 from typing import Final
@@ -25,6 +26,7 @@ from drover.errors import StateError
 from drover.flow.state.digests import Digests, read_digest
 from drover.flow.state.storage import delete, exists, folders, join, read_whole, sizes
 
+log = logging.getLogger(__name__)
 SPARK: Final = "spark"
 METADATA: Final = f"{SPARK}/metadata"
 OFFSETS: Final = f"{SPARK}/offsets"
@@ -47,6 +49,7 @@ def delete_unfinished(fs: FileSystem, root: str) -> None:
     for folder in (OFFSETS, COMMITTED):
         path = join(root, folder)
         for name in [name for name in sizes(fs, path) if UNFINISHED.fullmatch(name)]:
+            log.info("%s is deleted: Spark was stopped before it had finished this file", join(path, name))
             delete(fs, join(path, name))
 
 
